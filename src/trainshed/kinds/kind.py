@@ -1,0 +1,113 @@
+"""What the API server must know of a kind: how it is named, shaped, printed and checked.
+
+Built-in kinds are listed in `builtin.py`; a CustomResourceDefinition becomes the same `Kind` in `custom.py`,
+so the machinery above never asks which of the two it is serving (except where upstream differs: `custom`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from trainshed.kube.faults import FieldError
+from trainshed.kube.objects import JSON, Object
+from trainshed.kube.schema import Schema
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of `kubectl get`; `path` is a JSONPath, used for custom resources only."""
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+    path: str = ""
+
+
+Cells = Callable[[Object, datetime], Sequence[JSON]]
+"""From an object and the present time to one row: as many cells as the kind has columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where a kind keeps its replica count (`.spec.replicas`), for the scale subresource."""
+
+    spec: tuple[str, ...]
+    status: tuple[str, ...]
+    selector: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """A subresource as discovery lists it; group, version and kind only where they differ from the parent's."""
+
+    name: str
+    verbs: tuple[str, ...]
+    kind: str = ""
+    group: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Behaviour of a kind beyond its schema. `obj` is the request's private copy: defaults may fill it in place."""
+
+    defaults: Callable[[Object], None] = lambda obj: None
+    on_create: Callable[[Object], None] = lambda obj: None
+    """What the server itself sets on a new object (phase, finalizers, generated fields), after `defaults`."""
+    on_update: Callable[[Object, Object], None] = lambda new, old: None
+    """Carries over what a writer may not change, given (new, old)."""
+    validate: Callable[[Object, Object | None], list[FieldError]] = lambda new, old: []
+    """All faults of the new object; `old` is None on create."""
+    validate_status: Callable[[Object, Object], list[FieldError]] = lambda new, old: []
+    warnings: Callable[[Object, Object | None], list[str]] = lambda new, old: []
+    check_name: Callable[[str], str | None] | None = None
+    """Why a name is not acceptable, or None; the default is a DNS-1123 subdomain."""
+    always_returns_object_on_delete: bool = False
+    has_generation: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    namespaced: bool
+    schema: Callable[[], Schema]
+    """The compiled schema; made on first call, remembered by the maker."""
+    definition: str = ""
+    """Name of the schema in OpenAPI documents (`io.k8s.api.core.v1.Pod`)."""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    custom: bool = False
+    has_status: bool = False
+    scale: Scale | None = None
+    subresources: tuple[Subresource, ...] = ()
+    columns: tuple[Column, ...] = ()
+    cells: Cells = lambda obj, now: ()
+    field_labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Supported field selector keys beyond metadata.name and metadata.namespace, with their paths."""
+    rules: Rules = field(default_factory=Rules)
+    storage_version: str = ""
+    """The version objects are stored in, where it is not this one (custom kinds with several versions)."""
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """`configmaps`, `trainjobs.trainer.kubeflow.org`: the name in messages and the key in the store."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def list_kind(self) -> str:
+        return f"{self.kind}List"
