@@ -35,6 +35,12 @@ def dig(value: JSON, *path: str) -> JSON:
     return value
 
 
+def text(value: JSON, *path: str) -> str:
+    """The string at a path of keys; empty where there is none or it is something else (never raises)."""
+    found = dig(value, *path)
+    return found if isinstance(found, str) else ""
+
+
 def plant(target: Object, value: JSON, *path: str) -> None:
     """Set the value at a path of keys, creating (or replacing non-objects by) objects on the way."""
     for step in path[:-1]:
