@@ -1,0 +1,141 @@
+"""JSON and YAML text to plain values and back: what a body or a manifest says, or why it cannot be read.
+
+Every function raises ValueError (and nothing else) for text it cannot read. Nesting beyond `MAX_DEPTH` is
+refused, so that code further in may recurse. YAML has the types of sigs.k8s.io/yaml, not those of PyYAML.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import chain
+
+import msgspec
+import yaml
+
+from trainshed.kube.objects import JSON, decode, encode
+from trainshed.kube.yamlreader import Reader
+
+MAX_DEPTH = 100
+_TOO_DEEP = "exceeded max depth"
+_POSITION = re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)")
+
+
+def read_json(data: bytes) -> JSON:
+    try:
+        value = decode(data)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"invalid UTF-8 at byte {error.start}") from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise ValueError(_worded(str(error), data)) from None
+    # Few brackets cannot nest deeply: most bodies are done here.
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and is_too_deep(value):
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+def is_too_deep(value: JSON, most: int = MAX_DEPTH) -> bool:
+    """Whether objects and lists nest deeper than `most` levels; iterative, so that no depth overflows."""
+    level: list[JSON] = [value] if isinstance(value, dict | list) else []
+    for _ in range(most):
+        if not level:
+            return False
+        inner = chain.from_iterable(item.values() if type(item) is dict else item for item in level)
+        level = [item for item in inner if type(item) is dict or type(item) is list]
+    return bool(level)
+
+
+def read_yaml(data: bytes, duplicates: list[str] | None = None) -> JSON:
+    """The first document of a YAML text. Of repeated keys the last wins; `duplicates` then says which."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"yaml: invalid UTF-8 at byte {error.start}") from None
+    reader = Reader(MAX_DEPTH)
+    try:
+        value = reader.read(text)
+    except yaml.YAMLError as error:
+        raise ValueError(_yaml_wording(error)) from None
+    if duplicates is not None and reader.repeated:
+        duplicates.append("yaml: unmarshal errors:\n  " + "\n  ".join(reader.repeated))
+    return value
+
+
+def write_yaml(value: JSON) -> bytes:
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    # A fresh copy: PyYAML writes anchors for values that merely happen to be the same Python object.
+    fresh = decode(encode(value))
+    text: str = yaml.dump(fresh, Dumper=dumper, allow_unicode=True, default_flow_style=False, width=2**30)
+    return text.encode()
+
+
+def find_duplicates(data: bytes, value: JSON) -> list[str]:
+    """The paths of repeated keys in JSON text that was read as `value`: `spec.a`, `spec.list[0].b`."""
+    return _paths(data) if _may_repeat(data, value) else []
+
+
+def _may_repeat(data: bytes, value: JSON) -> bool:
+    """False only if no key is repeated; costs one encoding and two byte counts.
+
+    Each key stands before one colon, and colons inside texts survive decoding. So a text with as many colons
+    as the value written anew has lost no key on the way. Escaped colons would spoil that: then look closely.
+    """
+    return data.count(b":") != encode(value).count(b":") or b"\\u003" in data
+
+
+class _Repeating(dict[str, JSON]):
+    """An object that had some keys more than once."""
+
+    repeated: list[str]
+
+
+def _paths(data: bytes) -> list[str]:
+    try:
+        marked = json.loads(data, object_pairs_hook=_marking)
+    except (ValueError, RecursionError):
+        return []
+    found: list[str] = []
+    waiting: list[tuple[str, JSON]] = [("", marked)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            head = f"{path}." if path else ""
+            if isinstance(value, _Repeating):
+                found.extend(head + key for key in value.repeated)
+            waiting.extend((head + key, inner) for key, inner in reversed(value.items()))
+        elif isinstance(value, list):
+            waiting.extend((f"{path}[{index}]", inner) for index, inner in reversed(list(enumerate(value))))
+    return list(dict.fromkeys(found))
+
+
+def _marking(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+    plain = dict(pairs)
+    if len(plain) == len(pairs):
+        return plain
+    marked = _Repeating(plain)
+    keys = [key for key, _ in pairs]
+    marked.repeated = [key for index, key in enumerate(keys) if key in keys[:index]]
+    return marked
+
+
+def _worded(message: str, data: bytes) -> str:
+    """The decoder's complaint, close to what Go's JSON package says."""
+    if message == "Input data was truncated":
+        return "unexpected end of JSON input"
+    found = _POSITION.fullmatch(message)
+    if found is None:
+        return message[:1].lower() + message[1:]
+    at = int(found.group(2))
+    letter = chr(data[at]) if at < len(data) else ""
+    if found.group(1) == "trailing characters":
+        # The decoder points behind the first surplus byte.
+        return f"invalid character {chr(data[at - 1])!r} after top-level value"
+    return f"invalid character {letter!r} at byte {at}: {found.group(1)}"
+
+
+def _yaml_wording(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+    return f"yaml: line {mark.line + 1}: {problem}" if mark is not None else f"yaml: {problem}"
