@@ -72,6 +72,17 @@ class Rules:
     has_generation: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A kind that is another spelling of stored objects (events.k8s.io, other versions of a custom kind)."""
+
+    resource: str
+    """The `Kind.resource` the objects are stored under."""
+    inward: Callable[[Object], Object]
+    """From this kind's spelling to the stored one."""
+    outward: Callable[[Object], Object]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
     group: str
@@ -98,6 +109,7 @@ class Kind:
     rules: Rules = field(default_factory=Rules)
     storage_version: str = ""
     """The version objects are stored in, where it is not this one (custom kinds with several versions)."""
+    dialect: Dialect | None = None
 
     @property
     def api_version(self) -> str:
@@ -105,8 +117,13 @@ class Kind:
 
     @property
     def resource(self) -> str:
-        """`configmaps`, `trainjobs.trainer.kubeflow.org`: the name in messages and the key in the store."""
+        """`configmaps`, `trainjobs.trainer.kubeflow.org`: the name in messages."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def stored_as(self) -> str:
+        """The key of its objects in the store."""
+        return self.dialect.resource if self.dialect else self.resource
 
     @property
     def list_kind(self) -> str:

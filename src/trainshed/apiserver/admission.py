@@ -1,0 +1,152 @@
+"""What must hold between an object and the rest of the cluster before it is stored: an ordered tuple of checks.
+
+Upstream calls these admission plugins and webhooks. Each one may fill in the object and warn, or refuse with a fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from trainshed.apiserver.access.identity import Identity
+from trainshed.apiserver.state import State
+from trainshed.kinds.kind import Kind
+from trainshed.kube import faults, lifecycle
+from trainshed.kube.objects import Object, decode, dig, metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    state: State
+    kind: Kind
+    operation: Literal["CREATE", "UPDATE"]
+    obj: Object
+    old: Object | None
+    namespace: str
+    name: str
+    user: Identity
+    dry_run: bool
+    warn: Callable[[str], None]
+    subresource: str = ""
+
+
+Check = Callable[[Request], None]
+
+
+def admit(request: Request) -> None:
+    for check in request.state.checks.get(request.kind.resource, ()):
+        check(request)
+    if request.operation == "CREATE" and request.namespace:
+        namespace_takes_new_content(request)
+
+
+def namespace_takes_new_content(request: Request) -> None:
+    namespace = request.state.head("namespaces", "", request.namespace)
+    if namespace is None:
+        missing = f'namespaces "{request.namespace}" not found'
+        raise faults.NotFound(missing, name=request.namespace, kind="namespaces")
+    if lifecycle.is_leaving(namespace):
+        raise _terminating(request)
+
+
+def _terminating(request: Request) -> faults.Forbidden:
+    why = f"unable to create new content in namespace {request.namespace} because it is being terminated"
+    cause = faults.Cause("NamespaceTerminating", f"namespace {request.namespace} is being terminated", "metadata.namespace")
+    message = f'{request.kind.resource} "{request.name}" is forbidden: {why}'
+    return faults.Forbidden(
+        message, name=request.name, group=request.kind.group, kind=request.kind.plural, causes=[cause]
+    )
+
+
+# --- pods -------------------------------------------------------------------------------------------------
+
+
+def pod_has_a_service_account(request: Request) -> None:
+    spec = request.obj.get("spec")
+    if request.operation != "CREATE" or not isinstance(spec, dict):
+        return
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
+    spec["serviceAccountName"] = spec["serviceAccount"] = name
+    if name != "default" and request.state.head("serviceaccounts", request.namespace, name) is None:
+        why = f'error looking up service account {request.namespace}/{name}: serviceaccount "{name}" not found'
+        message = f'pods "{request.name}" is forbidden: {why}'
+        raise faults.Forbidden(message, name=request.name, kind="pods")
+
+
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+
+
+def pod_has_a_priority(request: Request) -> None:
+    spec = request.obj.get("spec")
+    if request.operation != "CREATE" or not isinstance(spec, dict):
+        return
+    name = spec.get("priorityClassName") or ""
+    found = _priority_class(request, name)
+    if name and found is None:
+        message = f'pods "{request.name}" is forbidden: no PriorityClass with name {name} was found'
+        raise faults.Forbidden(message, name=request.name, kind="pods")
+    if found is not None and not name:
+        spec["priorityClassName"] = metadata(found)["name"]
+    spec["priority"] = int((found or {}).get("value") or 0)
+    spec.setdefault("preemptionPolicy", (found or {}).get("preemptionPolicy") or "PreemptLowerPriority")
+
+
+def _priority_class(request: Request, name: str) -> Object | None:
+    resource = "priorityclasses.scheduling.k8s.io"
+    if name:
+        if name in _SYSTEM_PRIORITIES:
+            return {"metadata": {"name": name}, "value": _SYSTEM_PRIORITIES[name]}
+        return request.state.get(resource, "", name)
+    classes = (decode(record.value) for record in request.state.store.list(resource, None))
+    return next((found for found in classes if found.get("globalDefault")), None)
+
+
+def pod_tolerates_short_outages(request: Request) -> None:
+    spec = request.obj.get("spec")
+    if request.operation != "CREATE" or not isinstance(spec, dict):
+        return
+    given = spec.get("tolerations")
+    given = given if isinstance(given, list) else []
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+        if not any(_covers(toleration, key) for toleration in given):
+            given = [*given, {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]
+    spec["tolerations"] = given
+
+
+def _covers(toleration: Object, key: str) -> bool:
+    if not isinstance(toleration, dict):
+        return False
+    return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
+
+
+# --- services ---------------------------------------------------------------------------------------------
+
+
+def service_has_an_address(request: Request) -> None:
+    """ClusterIPs are names in an address range of our own; headless and external services have none."""
+    spec = request.obj.get("spec")
+    if not isinstance(spec, dict) or spec.get("type") == "ExternalName":
+        return
+    if request.operation == "UPDATE" and request.old is not None and not spec.get("clusterIP"):
+        spec["clusterIP"] = dig(request.old, "spec", "clusterIP") or ""
+    if not spec.get("clusterIP"):
+        spec["clusterIP"] = _free_address(request.state)
+    spec["clusterIPs"] = [spec["clusterIP"]]
+
+
+def _free_address(state: State) -> str:
+    taken = {dig(decode(record.value), "spec", "clusterIP") for record in state.store.list("services", None)}
+    for _ in range(64):
+        host = state.random.randrange(256, 2**16 - 1)
+        address = f"10.96.{host >> 8}.{host & 255}"
+        if address not in taken:
+            return address
+    raise faults.InternalError("Internal error occurred: failed to allocate a serviceIP: the range is full")
+
+
+CHECKS: dict[str, tuple[Check, ...]] = {
+    "pods": (pod_has_a_service_account, pod_has_a_priority, pod_tolerates_short_outages),
+    "services": (service_has_an_address,),
+}
+"""The built-in kinds' checks; other groups' are added where the server is put together."""

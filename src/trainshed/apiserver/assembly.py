@@ -1,0 +1,174 @@
+"""The server's parts put together: store, kinds, access, housekeeping, application. The only place that knows them all."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from trainshed.apiserver import admission, install, subresources, writes
+from trainshed.apiserver.access import admintoken, bootstrap, kubeconfig, tls
+from trainshed.apiserver.access.audit import Audit
+from trainshed.apiserver.access.authentication import Authenticator
+from trainshed.apiserver.access.rbac import Authorizer
+from trainshed.apiserver.access.signing import SigningKey
+from trainshed.apiserver.access.tokenrequests import TokenRequests
+from trainshed.apiserver.access.tokens import AccountTokens
+from trainshed.apiserver.app import Application
+from trainshed.apiserver.definitions import RESOURCE as DEFINITIONS
+from trainshed.apiserver.definitions import Definitions
+from trainshed.apiserver.documents import Documents
+from trainshed.apiserver.garbage import Collector
+from trainshed.apiserver.housekeeping import Housekeeper
+from trainshed.apiserver.namespaces import Namespaces
+from trainshed.apiserver.openapi import OpenApi
+from trainshed.apiserver.registry import Registry
+from trainshed.apiserver.reviewing import Reviewing
+from trainshed.apiserver.state import State
+from trainshed.kinds import builtin
+from trainshed.kinds.printing import PRINTERS
+from trainshed.kinds.rules import RULES
+from trainshed.kinds.schemas import Schemas
+from trainshed.kube.objects import Object, decode
+from trainshed.store.records import Key
+from trainshed.store.store import Store
+
+OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Where things lie in the data folder."""
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        return self.root / "state.db"
+
+    @property
+    def certificates(self) -> Path:
+        return self.root / "pki"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.root / "kubeconfig"
+
+    @property
+    def audit(self) -> Path:
+        return self.root / "audit.log"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObjects:
+    """The access package's window on the store."""
+
+    store: Store
+
+    def get(self, resource: str, namespace: str, name: str) -> Object | None:
+        record = self.store.get(Key(resource, namespace, name))
+        return None if record is None else decode(record.value)
+
+    def list(self, resource: str, namespace: str | None) -> Iterable[Object]:
+        return (decode(record.value) for record in self.store.list(resource, namespace))
+
+    def revision_of(self, resources: tuple[str, ...]) -> int:
+        return max(self.store.revision_of(resource) for resource in resources)
+
+
+@asynccontextmanager
+async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterator[Application]:
+    """The application with everything it needs at work; ends it all in order."""
+    places = Folder(folder)
+    certificates = tls.ensure(places.certificates, tls.server_names(bind, socket.gethostname()), datetime.now(UTC))
+    schemas = Schemas.load(cache)
+    store = await Store.open(places.database)
+    audit = Audit(places.audit)
+    keeper = Housekeeper("housekeeping")
+    task = asyncio.create_task(keeper.run(), name="housekeeping")
+    try:
+        state = _state(store, schemas)
+        reviewing = _access(state, places, certificates)
+        await _furnish(state, schemas, keeper, reviewing)
+        _write_kubeconfig(places, certificates, url)
+        yield Application(
+            state,
+            reviewing.authenticator,
+            reviewing.authorizer,
+            audit,
+            Documents(state.registry, OpenApi(schemas.definitions), url, lambda: {"ping": "", "store": store.trouble}),
+            {**subresources.HANDLERS, **reviewing.handlers()},
+        )
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await store.close()
+        audit.close()
+
+
+def _state(store: Store, schemas: Schemas) -> State:
+    kinds = builtin.builtin(schemas, rules=RULES, printers=PRINTERS)
+    state = State(store, Registry(kinds), lambda: schemas.compiled(OBJECT_META))
+    state.checks.update(admission.CHECKS)
+    return state
+
+
+def _access(state: State, places: Folder, certificates: tls.Certificates) -> Reviewing:
+    lookup = StoredObjects(state.store)
+    authorizer = Authorizer(lookup)
+    tokens = AccountTokens(SigningKey(places.certificates / "service-accounts.key"), lookup)
+    admin = admintoken.ensure(places.certificates / "admin.token")
+    reviewing = Reviewing(
+        Authenticator(admin, tokens, authorizer),
+        authorizer,
+        tokens,
+        TokenRequests(tokens, lookup, state.now),
+        certificates.authority_pem(),
+    )
+    for resource, checks in reviewing.checks().items():
+        state.checks[resource] = (*state.checks.get(resource, ()), *checks)
+    return reviewing
+
+
+async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewing: Reviewing) -> None:
+    """Bring the stored world to where this version expects it, then start what keeps it so."""
+    definitions = Definitions(state, keeper)
+    namespaces = Namespaces(state, keeper, reviewing.authority.decode())
+    collector = Collector(state, keeper)
+    definitions.start()
+    state.after_write += [definitions.notice, namespaces.notice, collector.notice]
+    await install.namespaces(state)
+    await asyncio.gather(
+        install.ensure_shipped(state, DEFINITIONS, schemas.crds()),
+        _bootstrap_roles(state),
+        install.ensure(state, "services", [install.API_SERVICE]),
+    )
+    namespaces.start()
+    collector.start()
+
+
+async def _bootstrap_roles(state: State) -> None:
+    for wanted in bootstrap.wanted():
+        kind = state.registry.of_reference(wanted["apiVersion"], wanted["kind"])
+        if kind is None:
+            continue
+        old = state.store.head(Key(kind.resource, "", wanted["metadata"]["name"]))
+        obj = bootstrap.reconciled(None if old is None else decode(old.value), wanted)
+        if obj is not None and old is None:
+            await writes.insert(state, kind, obj, install.WRITER)
+        elif obj is not None and old is not None:
+            await writes.replace(state, kind, old, obj, install.WRITER)
+
+
+def _write_kubeconfig(places: Folder, certificates: tls.Certificates, url: str) -> None:
+    token = admintoken.ensure(places.certificates / "admin.token")
+    kubeconfig.write(places.kubeconfig, url, certificates.authority_pem(), token)
+
+
+def certificates_in(folder: Path) -> tls.Certificates:
+    root = Folder(folder).certificates
+    return tls.Certificates(root / "ca.crt", root / "server.crt", root / "server.key")

@@ -1,0 +1,90 @@
+"""CustomResourceDefinitions at work: a stored definition becomes a served kind, a leaving one takes its objects along."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from trainshed.apiserver import removal
+from trainshed.apiserver.housekeeping import Housekeeper
+from trainshed.apiserver.state import State, loaded
+from trainshed.kinds import custom
+from trainshed.kinds.kind import Dialect, Kind
+from trainshed.kube import lifecycle
+from trainshed.kube.objects import Object
+from trainshed.store.records import Event, Key, Record
+
+RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+
+
+class Definitions:
+    def __init__(self, state: State, keeper: Housekeeper) -> None:
+        self._state, self._keeper = state, keeper
+        self._leaving: set[str] = set()
+
+    def start(self) -> None:
+        for record in self._state.store.list(RESOURCE, None):
+            self._serve(record)
+
+    def notice(self, kind: Kind, event: Event) -> None:
+        key = event.record.key
+        if key.resource == RESOURCE:
+            if event.type == "DELETED":
+                self._leaving.discard(key.name)
+                self._state.registry.remove(key.name)
+            else:
+                self._serve(event.record)
+        elif event.type == "DELETED" and key.resource in self._leaving:
+            self._empty_later(Key(RESOURCE, "", key.resource))
+
+    def _serve(self, record: Record) -> None:
+        crd = loaded(record)
+        self._state.registry.install(record.key.name, _with_dialects(self._kinds(record.key, crd)))
+        if lifecycle.is_leaving(crd):
+            self._leaving.add(record.key.name)
+            self._empty_later(record.key)
+
+    def _kinds(self, key: Key, crd: Object) -> tuple[Kind, ...]:
+        return custom.kinds_of(crd, self._state.object_meta, partial(self._load, key))
+
+    def _load(self, key: Key) -> Object:
+        """The definition as it is stored now: schemas are compiled when first needed, not kept as dicts."""
+        record = self._state.store.head(key)
+        return {} if record is None else loaded(record)
+
+    # --- leaving ------------------------------------------------------------------------------------------
+
+    def _empty_later(self, key: Key) -> None:
+        self._keeper.add(f"definition {key.name}", partial(self._remove_objects, key))
+
+    async def _remove_objects(self, key: Key) -> None:
+        """First every object of the kind, then the finalizer that kept the definition."""
+        record, home = self._state.store.head(key), self._state.registry.stored(key.name)
+        definition = self._state.registry.stored(RESOURCE)
+        if record is None or definition is None:
+            return
+        if home is not None:
+            for item in list(self._state.store.list(key.name, None)):
+                newest = self._state.store.head(item.key)
+                if newest is not None:
+                    await removal.remove(self._state, home, newest, removal.Options("Background"))
+        if not self._state.store.list(key.name, None) and CLEANUP in lifecycle.finalizers(loaded(record)):
+            await removal.drop_finalizer(self._state, definition, record, CLEANUP)
+
+
+def _with_dialects(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    """Versions other than the stored one are spellings of it: only apiVersion differs."""
+    return tuple(_spelling(kind) if kind.storage_version not in ("", kind.version) else kind for kind in kinds)
+
+
+def _spelling(kind: Kind) -> Kind:
+    stored = f"{kind.group}/{kind.storage_version}"
+    return replace(
+        kind,
+        dialect=Dialect(
+            kind.resource,
+            inward=lambda obj: {**obj, "apiVersion": stored},
+            outward=lambda obj: {**obj, "apiVersion": kind.api_version},
+        ),
+    )

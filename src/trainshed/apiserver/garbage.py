@@ -1,0 +1,159 @@
+"""Garbage collection: dependents follow their owners, by uid, in the way the deletion asked for.
+
+It lives beside the store and not behind the client: it must see every change of every kind, and a watch of
+everything would double the cost of each write. A real cluster has its own collector; this one serves ours.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from trainshed.apiserver import removal, writes
+from trainshed.apiserver.housekeeping import Housekeeper
+from trainshed.apiserver.removal import FOREGROUND, ORPHAN
+from trainshed.apiserver.state import State, loaded
+from trainshed.kinds.kind import Kind
+from trainshed.kube import lifecycle
+from trainshed.kube.objects import Object, metadata
+from trainshed.store.records import Event, Key, Record
+
+_MARKS = (f'"{FOREGROUND}"'.encode(), f'"{ORPHAN}"'.encode())
+
+
+class Collector:
+    def __init__(self, state: State, keeper: Housekeeper) -> None:
+        self._state, self._keeper = state, keeper
+
+    def start(self) -> None:
+        """After a restart: whatever was unfinished is looked at again."""
+        for kind in self._state.registry.kinds():
+            if kind.dialect is None:
+                for record in self._state.store.list(kind.stored_as, None):
+                    self._consider(record)
+
+    def notice(self, kind: Kind, event: Event) -> None:
+        """Called after each durable write; decides in microseconds whether there is anything to do."""
+        record = event.record
+        if event.type != "DELETED":
+            self._consider(record)
+            return
+        if self._state.store.dependents(record.uid):
+            self._keeper.add(f"dependents of {record.uid}", partial(self._owner_is_gone, record.uid))
+        for owner in self._owner_keys(record) if record.owners else ():
+            self._keeper.add(f"owner {owner}", partial(self._finish_leaving, owner))
+
+    def _consider(self, record: Record) -> None:
+        if any(mark in record.value for mark in _MARKS):
+            self._keeper.add(f"leaving {record.key}", partial(self._finish_leaving, record.key))
+        if record.owners:
+            self._keeper.add(f"owners of {record.key}", partial(self._check_owners, record.key))
+
+    # --- dependents ---------------------------------------------------------------------------------------
+
+    async def _owner_is_gone(self, uid: str) -> None:
+        for record in list(self._state.store.dependents(uid)):
+            await self._check_owners(record.key)
+
+    async def _check_owners(self, key: Key) -> None:
+        """Delete an object none of whose owners is left; forget the owners that are gone when others remain."""
+        record = self._state.store.head(key)
+        kind = self._kind(key)
+        if record is None or kind is None or not record.owners:
+            return
+        obj = loaded(record)
+        references = metadata(obj).get("ownerReferences") or []
+        gone = [item for item in references if self._is_gone(kind, key, item)]
+        if not gone:
+            return
+        if len(gone) == len(references):
+            await self._delete(kind, record, "")
+            return
+        metadata(obj)["ownerReferences"] = [item for item in references if item not in gone]
+        await writes.put_as_is(self._state, kind, record, obj)
+
+    def _is_gone(self, kind: Kind, key: Key, reference: Object) -> bool:
+        """An owner of an unknown kind, or out of reach of its dependent, is never taken for gone."""
+        owner_key = self._owner_key(kind, key, reference)
+        if owner_key is None:
+            return False
+        owner = self._state.store.head(owner_key)
+        return owner is None or owner.uid != reference.get("uid")
+
+    def _owner_key(self, kind: Kind, key: Key, reference: Object) -> Key | None:
+        owner = self._state.registry.of_reference(str(reference.get("apiVersion")), str(reference.get("kind")))
+        if owner is None or (owner.namespaced and not kind.namespaced):
+            return None
+        return Key(owner.stored_as, key.namespace if owner.namespaced else "", str(reference.get("name")))
+
+    def _owner_keys(self, record: Record) -> list[Key]:
+        kind = self._kind(record.key)
+        if kind is None:
+            return []
+        references = metadata(loaded(record)).get("ownerReferences") or []
+        return [key for item in references if (key := self._owner_key(kind, record.key, item))]
+
+    # --- owners that wait for their dependents ------------------------------------------------------------
+
+    async def _finish_leaving(self, key: Key) -> None:
+        record = self._state.store.head(key)
+        kind = self._kind(key)
+        if record is None or kind is None:
+            return
+        obj = loaded(record)
+        if not lifecycle.is_leaving(obj):
+            return
+        waiting_for = lifecycle.finalizers(obj)
+        if ORPHAN in waiting_for:
+            await self._orphan(kind, record)
+        elif FOREGROUND in waiting_for:
+            await self._remove_in_foreground(kind, record)
+
+    async def _orphan(self, kind: Kind, owner: Record) -> None:
+        for record in list(self._state.store.dependents(owner.uid)):
+            dependent_kind, newest = self._kind(record.key), self._state.store.head(record.key)
+            if dependent_kind is None or newest is None:
+                continue
+            obj = loaded(newest)
+            references = metadata(obj).get("ownerReferences") or []
+            kept = [item for item in references if item.get("uid") != owner.uid]
+            metadata(obj)["ownerReferences"] = kept
+            if not kept:
+                del metadata(obj)["ownerReferences"]
+            await writes.put_as_is(self._state, dependent_kind, newest, obj)
+        await self._drop(kind, owner.key, ORPHAN)
+
+    async def _remove_in_foreground(self, kind: Kind, owner: Record) -> None:
+        """The owner stays until every dependent that blocks it is away."""
+        blocked = False
+        for record in list(self._state.store.dependents(owner.uid)):
+            dependent_kind, newest = self._kind(record.key), self._state.store.head(record.key)
+            if dependent_kind is None or newest is None:
+                continue
+            obj = loaded(newest)
+            blocked = blocked or _blocks(obj, owner.uid)
+            if not lifecycle.is_leaving(obj):
+                has_own = bool(self._state.store.dependents(newest.uid))
+                await self._delete(dependent_kind, newest, "Foreground" if has_own else "")
+        if not blocked or not self._blocking_left(owner.uid):
+            await self._drop(kind, owner.key, FOREGROUND)
+
+    def _blocking_left(self, uid: str) -> bool:
+        return any(_blocks(loaded(record), uid) for record in self._state.store.dependents(uid))
+
+    # --- small parts --------------------------------------------------------------------------------------
+
+    async def _delete(self, kind: Kind, record: Record, policy: str) -> None:
+        await removal.remove(self._state, kind, record, removal.Options(policy or "Background", uid=record.uid))
+
+    async def _drop(self, kind: Kind, key: Key, finalizer: str) -> None:
+        newest = self._state.store.head(key)
+        if newest is not None:
+            await removal.drop_finalizer(self._state, kind, newest, finalizer)
+
+    def _kind(self, key: Key) -> Kind | None:
+        return self._state.registry.stored(key.resource)
+
+
+def _blocks(obj: Object, uid: str) -> bool:
+    references = metadata(obj).get("ownerReferences") or []
+    return any(item.get("uid") == uid and item.get("blockOwnerDeletion") for item in references)

@@ -1,0 +1,106 @@
+"""What every control plane holds from its first start on: namespaces, the API's own service, kinds and runtimes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from trainshed.apiserver import rendering, writes
+from trainshed.apiserver.state import State
+from trainshed.kinds.kind import Kind
+from trainshed.kube import schema
+from trainshed.kube.objects import Object, decode
+from trainshed.store.records import Key, Record
+
+NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system", "kubeflow", "kubeflow-system")
+DIGEST_LABEL = "trainshed.dev/digest"
+"""Which edition of a shipped object is installed; a newer Trainshed replaces older ones."""
+
+API_SERVICE: Object = {
+    "metadata": {
+        "name": "kubernetes",
+        "namespace": "default",
+        "labels": {"component": "apiserver", "provider": "kubernetes"},
+    },
+    "spec": {
+        "type": "ClusterIP",
+        "clusterIP": "10.96.0.1",
+        "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+    },
+}
+
+WRITER = writes.Writer("trainshed", writes.SYSTEM, track=False)
+"""Shipped objects have no manager: whoever applies their own edition takes them over without a conflict."""
+
+
+class Shipped(Protocol):
+    """An object that comes with Trainshed, as bytes, with a digest of its content."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def raw(self) -> bytes: ...
+
+
+async def namespaces(state: State) -> None:
+    await ensure(state, "namespaces", ({"metadata": {"name": name}} for name in NAMESPACES))
+
+
+async def ensure(state: State, resource: str, objects: Iterable[Object]) -> None:
+    """Create the objects that are not there; all at once, so that they share their commits."""
+    kind = _kind(state, resource)
+    await _all([_insert(state, kind, obj) for obj in objects if not _present(state, kind, obj)])
+
+
+async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]) -> None:
+    """Create shipped objects, and replace editions of an earlier version; others' changes are left alone."""
+    kind = _kind(state, resource)
+    futures = []
+    for item in shipped:
+        old = state.store.head(Key(resource, "", item.name))
+        if old is None:
+            futures.append(_insert(state, kind, _labelled(item)))
+        elif (old.labels or {}).get(DIGEST_LABEL, item.digest) != item.digest:
+            futures.append(_replace(state, kind, old, _labelled(item)))
+    await _all(futures)
+
+
+def _labelled(item: Shipped) -> Object:
+    obj: Object = decode(item.raw)
+    labels = obj["metadata"].setdefault("labels", {})
+    labels[DIGEST_LABEL] = item.digest
+    return obj
+
+
+def _insert(state: State, kind: Kind, obj: Object) -> asyncio.Future[Record]:
+    schema.default(kind.schema(), obj)
+    return writes.begin_insert(state, kind, obj, WRITER, obj["metadata"].get("namespace", ""))
+
+
+def _replace(state: State, kind: Kind, old: Record, obj: Object) -> asyncio.Future[Record]:
+    """The new edition over the old one; labels and annotations others added stay."""
+    before = rendering.spoken(kind, old)
+    for name in ("labels", "annotations"):
+        obj["metadata"][name] = {**before["metadata"].get(name, {}), **obj["metadata"].get(name, {})}
+    schema.default(kind.schema(), obj)
+    return writes.begin_replace(state, kind, old, obj, WRITER)
+
+
+def _present(state: State, kind: Kind, obj: Object) -> bool:
+    meta = obj["metadata"]
+    return state.store.head(Key(kind.stored_as, meta.get("namespace", ""), meta["name"])) is not None
+
+
+def _kind(state: State, resource: str) -> Kind:
+    kind = state.registry.stored(resource)
+    if kind is None:
+        raise LookupError(f"{resource} is not served")
+    return kind
+
+
+async def _all(futures: Sequence[asyncio.Future[Record]]) -> None:
+    if futures:
+        await asyncio.gather(*futures)

@@ -1,0 +1,125 @@
+"""Namespace life: what a new one gets, and how a leaving one is emptied before it goes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from trainshed.apiserver import removal, writes
+from trainshed.apiserver.housekeeping import Housekeeper
+from trainshed.apiserver.state import State, loaded
+from trainshed.kinds.kind import Kind
+from trainshed.kube import conditions, faults, lifecycle
+from trainshed.kube.objects import Object, metadata
+from trainshed.store.records import Event, Key, Record
+
+_CONTENT = "NamespaceContentRemaining"
+
+
+class Namespaces:
+    def __init__(self, state: State, keeper: Housekeeper, ca_certificate: str) -> None:
+        self._state, self._keeper, self._ca = state, keeper, ca_certificate
+        self._leaving: set[str] = set()
+
+    def start(self) -> None:
+        for record in self._state.store.list("namespaces", None):
+            self._look_at(record)
+
+    def notice(self, kind: Kind, event: Event) -> None:
+        key = event.record.key
+        if key.resource == "namespaces":
+            if event.type == "DELETED":
+                self._leaving.discard(key.name)
+            else:
+                self._look_at(event.record)
+        elif key.namespace in self._leaving and event.type == "DELETED":
+            self._keeper.add(f"empty namespace {key.namespace}", partial(self._empty, key.namespace))
+        elif event.type == "DELETED" and (key.resource, key.name) in _FURNITURE:
+            self._keeper.add(f"furnish namespace {key.namespace}", partial(self._furnish, key.namespace))
+
+    def _look_at(self, record: Record) -> None:
+        name = record.key.name
+        if b'"deletionTimestamp"' in record.value and lifecycle.is_leaving(loaded(record)):
+            self._leaving.add(name)
+            self._keeper.add(f"empty namespace {name}", partial(self._empty, name))
+        else:
+            self._keeper.add(f"furnish namespace {name}", partial(self._furnish, name))
+
+    # --- a new namespace ----------------------------------------------------------------------------------
+
+    async def _furnish(self, name: str) -> None:
+        """As in any cluster: a default service account and the certificate to trust."""
+        if self._state.get("namespaces", "", name) is None or name in self._leaving:
+            return
+        await self._ensure("serviceaccounts", name, {"metadata": {"name": "default"}})
+        data = {"ca.crt": self._ca}
+        note = {"kubernetes.io/description": "The certificate authority of this API server."}
+        root = {"metadata": {"name": "kube-root-ca.crt", "annotations": note}, "data": data}
+        await self._ensure("configmaps", name, root)
+
+    async def _ensure(self, resource: str, namespace: str, obj: Object) -> None:
+        key = Key(resource, namespace, obj["metadata"]["name"])
+        kind = self._state.registry.stored(resource)
+        if kind is None or self._state.store.head(key) is not None:
+            return
+        try:
+            await writes.insert(self._state, kind, obj, writes.Writer("trainshed", writes.SYSTEM), namespace)
+        except (faults.AlreadyExists, faults.Forbidden, faults.NotFound):
+            return  # somebody was quicker, or the namespace is leaving
+
+    # --- a leaving one ------------------------------------------------------------------------------------
+
+    async def _empty(self, name: str) -> None:
+        """Delete everything inside; once nothing is left, let the namespace itself go."""
+        record = self._state.store.head(Key("namespaces", "", name))
+        if record is None:
+            return
+        left = await self._delete_content(name)
+        if left:
+            await self._say_what_is_left(name, left)
+        else:
+            await self._finish(name)
+
+    async def _delete_content(self, name: str) -> dict[str, int]:
+        left: dict[str, int] = {}
+        for kind in self._state.registry.kinds():
+            if kind.dialect is not None or not kind.namespaced:
+                continue
+            for record in list(self._state.store.list(kind.stored_as, name)):
+                newest = self._state.store.head(record.key)
+                if newest is not None:
+                    await removal.remove(self._state, kind, newest, removal.Options("Background"))
+            if count := len(self._state.store.list(kind.stored_as, name)):
+                left[kind.resource] = count
+        return left
+
+    async def _say_what_is_left(self, name: str, left: dict[str, int]) -> None:
+        record = self._state.store.head(Key("namespaces", "", name))
+        kind = self._state.registry.stored("namespaces")
+        if record is None or kind is None:
+            return
+        obj = loaded(record)
+        listed = ", ".join(f"{resource} has {count} resource instances" for resource, count in sorted(left.items()))
+        status = obj.setdefault("status", {})
+        wanted = {"type": _CONTENT, "status": "True", "reason": "SomeResourcesRemain"}
+        wanted["message"] = f"Some resources are remaining: {listed}"
+        present = status.get("conditions") or []
+        status["conditions"] = conditions.put(present, wanted, self._state.timestamp())
+        if status["conditions"] != present:
+            await writes.put_as_is(self._state, kind, record, obj)
+
+    async def _finish(self, name: str) -> None:
+        record = self._state.store.head(Key("namespaces", "", name))
+        kind = self._state.registry.stored("namespaces")
+        if record is None or kind is None:
+            return
+        obj = loaded(record)
+        spec = obj.get("spec") or {}
+        kept = [item for item in spec.get("finalizers") or [] if item != "kubernetes"]
+        obj["spec"] = {**spec, "finalizers": kept} if kept else {}
+        if not kept and not metadata(obj).get("finalizers"):
+            await writes.begin_removal(self._state, kind, record, obj)
+        elif obj != loaded(record):
+            await writes.put_as_is(self._state, kind, record, obj)
+
+
+_FURNITURE = frozenset((("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")))

@@ -1,0 +1,113 @@
+"""patch: three ways to describe a change, and apply, which describes a wish."""
+
+from __future__ import annotations
+
+from trainshed.apiserver import bodies, negotiation, reading, rendering, writes, writing
+from trainshed.apiserver.answers import Answer
+from trainshed.apiserver.call import Call, conflict
+from trainshed.kube import apply, faults, patches, schema, strategic
+from trainshed.kube.objects import JSON, Object, metadata
+from trainshed.store.records import Record
+
+async def patch(call: Call) -> Answer:
+    writing.check_dry_run(call)
+    form = negotiation.patch_form(call.request.content_type, custom=call.kind.custom)
+    if form == "apply":
+        return await _apply(call)
+    if call.request.query.has("force"):
+        error = faults.forbidden("force", "may not be specified for non-apply patch")
+        raise faults.refuse("PatchOptions", "meta.k8s.io", "", [error])
+    duplicates: list[str] = []
+    change = negotiation.decode_patch(call.request.body, form, duplicates)
+    old = call.state.store.head(call.key)
+    if old is None:
+        raise call.not_found()
+    new = _changed(call, form, rendering.spoken(call.kind, old), change)
+    bodies.check_type(call.kind, new)
+    _check_identity(call, new)
+    bodies.settle_fields(call, new, duplicates)
+    record = await writes.replace(call.state, call.kind, old, new, writing.writer(call))
+    return reading.one(call, record)
+
+
+def _changed(call: Call, form: negotiation.PatchForm, before: Object, change: JSON) -> Object:
+    if form == "json":
+        return patches.json_patch(before, change)
+    if form == "merge":
+        merged: Object = patches.merge(before, change)
+        return merged
+    return strategic.merge(before, change, call.kind.schema())
+
+
+def _check_identity(call: Call, new: Object) -> None:
+    """A patch may not rename or move an object."""
+    if not isinstance(new.get("metadata"), dict):
+        raise faults.BadRequest("the patch would leave the object without metadata")
+    meta = metadata(new)
+    for field, wanted in (("name", call.target.name), ("namespace", call.namespace)):
+        if wanted and meta.get(field) != wanted:
+            why = f"the {field} of the object ({meta.get(field)}) does not match the {field} on the URL ({wanted})"
+            raise faults.BadRequest(why)
+
+
+# --- apply ------------------------------------------------------------------------------------------------
+
+
+async def _apply(call: Call) -> Answer:
+    if not call.request.query.get("fieldManager"):
+        error = faults.required("fieldManager", "is required for apply patch")
+        raise faults.refuse("PatchOptions", "meta.k8s.io", "", [error])
+    body = _applied_body(call)
+    old = call.state.store.head(call.key)
+    before = None if old is None else rendering.spoken(call.kind, old)
+    _check_revision(call, body, old)
+    new = apply.apply(
+        before,
+        body,
+        call.kind.schema(),
+        manager=call.request.field_manager(),
+        force=call.request.query.flag("force"),
+        api_version=call.kind.api_version,
+        now=call.state.timestamp(),
+        subresource=call.target.subresource,
+    )
+    schema.prune(call.kind.schema(), new)
+    schema.default(call.kind.schema(), new)
+    return await _store_applied(call, old, new)
+
+
+def _applied_body(call: Call) -> Object:
+    duplicates: list[str] = []
+    body: Object = negotiation.decode_patch(call.request.body, "apply", duplicates)
+    bodies.check_type(call.kind, body)
+    bodies.check_place(call, body)
+    bodies.report(call, duplicates)
+    if call.kind.has_status:
+        # Each of the two endpoints applies its own half: what the other one owns is not this manager's wish.
+        body = _own_half(body, call.target.subresource == "status")
+    return body
+
+
+def _own_half(body: Object, status: bool) -> Object:
+    if not status:
+        return {key: value for key, value in body.items() if key != "status"}
+    kept = {key: body[key] for key in ("apiVersion", "kind", "status") if key in body}
+    place = {key: value for key, value in metadata(body).items() if key in ("name", "namespace", "resourceVersion")}
+    return kept | {"metadata": place}
+
+
+def _check_revision(call: Call, body: Object, old: Record | None) -> None:
+    wanted = metadata(body).get("resourceVersion")
+    if wanted and (old is None or str(wanted) != str(old.revision)):
+        raise conflict(call.kind, call.target.name)
+
+
+async def _store_applied(call: Call, old: Record | None, new: Object) -> Answer:
+    who = writing.writer(call, track=False)
+    if old is not None:
+        record = await writes.replace(call.state, call.kind, old, new, who)
+        return reading.one(call, record)
+    if call.target.subresource:
+        raise call.not_found()
+    record = await writes.insert(call.state, call.kind, new, who, call.namespace)
+    return reading.one(call, record, 201)

@@ -1,0 +1,54 @@
+"""Stored records as clients want to see them: JSON bytes as they lie, another dialect, a Table, or metadata only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import yaml as pyyaml
+
+from trainshed.kinds.kind import Kind
+from trainshed.kube.objects import Object, decode, encode
+from trainshed.store.records import Record
+
+
+def ordered(kind: Kind, obj: Object) -> Object:
+    """The object with apiVersion and kind in front, so that stored bytes start with `prefix`."""
+    head = {"apiVersion": kind.api_version, "kind": kind.kind}
+    return head | {key: value for key, value in obj.items() if key not in head}
+
+
+def prefix(kind: Kind) -> bytes:
+    """How the stored bytes of every object of this kind begin."""
+    return f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}",'.encode()
+
+
+def shown(kind: Kind, record: Record) -> bytes:
+    """One object in this kind's spelling."""
+    return encode(spoken(kind, record)) if kind.dialect else record.value
+
+
+def spoken(kind: Kind, record: Record) -> Object:
+    """One object in this kind's spelling, decoded."""
+    obj: Object = decode(record.value)
+    return ordered(kind, kind.dialect.outward(obj)) if kind.dialect else obj
+
+
+def items(kind: Kind, records: Sequence[Record]) -> list[bytes]:
+    """List items: built-in kinds leave out apiVersion and kind, custom ones keep them."""
+    if kind.dialect:
+        return [_bare(kind, encode(spoken(kind, record))) for record in records]
+    if kind.custom:
+        return [record.value for record in records]
+    skip = len(prefix(kind))
+    return [b"{" + record.value[skip:] for record in records]
+
+
+def _bare(kind: Kind, value: bytes) -> bytes:
+    return value if kind.custom else b"{" + value[len(prefix(kind)) :]
+
+
+
+
+def yaml(obj: Object) -> bytes:
+    text: str = pyyaml.safe_dump(obj, default_flow_style=False, allow_unicode=True)
+    return text.encode()

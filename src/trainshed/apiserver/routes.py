@@ -1,0 +1,79 @@
+"""From a request's target to the function that serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
+
+from trainshed.apiserver import deleting, patching, reading, subresources, watching, writing
+from trainshed.apiserver.answers import Answer, Stream
+from trainshed.apiserver.call import Call
+from trainshed.apiserver.requests import Request, Target
+from trainshed.kinds.kind import Kind
+from trainshed.kube import faults
+
+Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
+Handler = Callable[[Call], Answer | Stream | Awaitable[Answer | Stream]]
+Place = tuple[str, str, str]
+"""Resource, subresource and verb."""
+
+_ON_OBJECT: dict[str, Verb] = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
+_ON_COLLECTION: dict[str, Verb] = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+NOT_FOUND = "the server could not find the requested resource"
+_NOT_ALLOWED = "the server does not allow this method on the requested resource"
+
+_PLAIN: dict[Verb, Handler] = {
+    "get": reading.get,
+    "list": reading.list_,
+    "watch": watching.watch,
+    "create": writing.create,
+    "update": writing.update,
+    "patch": patching.patch,
+    "delete": deleting.delete,
+    "deletecollection": deleting.delete_collection,
+}
+_STATUS: dict[Verb, Handler] = {"get": reading.get, "update": writing.update, "patch": patching.patch}
+_SCALE: dict[Verb, Handler] = {
+    "get": subresources.get_scale,
+    "update": subresources.update_scale,
+    "patch": subresources.patch_scale,
+}
+
+
+def verb_of(request: Request, target: Target) -> Verb:
+    found = (_ON_OBJECT if target.name else _ON_COLLECTION).get(request.method)
+    if found is None:
+        raise faults.MethodNotAllowed(_NOT_ALLOWED)
+    if found == "list" and (target.watch or request.query.flag("watch")):
+        return "watch"
+    if target.watch and found == "get":
+        return "watch"
+    return found
+
+
+def handler_for(kind: Kind, target: Target, verb: Verb, special: Mapping[Place, Handler]) -> Handler:
+    """The handler of a verb; `special` holds what one resource or subresource does in its own way."""
+    own = special.get((kind.resource, target.subresource, verb))
+    if target.subresource:
+        return own or _subresource(kind, target, verb)
+    if verb == "create" and target.name:
+        raise faults.MethodNotAllowed(_NOT_ALLOWED)
+    if own is not None:
+        return own
+    if verb == "create" and kind.namespaced and not target.namespace:
+        raise faults.MethodNotAllowed(_NOT_ALLOWED)
+    if verb not in kind.verbs:
+        raise faults.MethodNotAllowed(_NOT_ALLOWED)
+    return _PLAIN[verb]
+
+
+def _subresource(kind: Kind, target: Target, verb: Verb) -> Handler:
+    table = _STATUS if target.subresource == "status" and kind.has_status else None
+    if target.subresource == "scale" and kind.scale is not None:
+        table = _SCALE
+    if table is None:
+        known = any(item.name == target.subresource for item in kind.subresources)
+        raise faults.MethodNotAllowed(_NOT_ALLOWED) if known else faults.NotFound(NOT_FOUND)
+    if verb not in table:
+        raise faults.MethodNotAllowed(_NOT_ALLOWED)
+    return table[verb]

@@ -1,0 +1,60 @@
+"""Which stored records a list, watch or collection delete is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trainshed.apiserver.requests import Query
+from trainshed.kinds.kind import Kind
+from trainshed.kube import faults, selectors
+from trainshed.kube.objects import JSON, Object, decode, dig
+from trainshed.store.records import Record
+
+
+_WHEN_ABSENT = {"spec.unschedulable": "false", "spec.hostNetwork": "false", "status.successful": "0"}
+"""Field labels whose absent value a selector spells out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    labels: selectors.LabelSelector
+    names: tuple[tuple[str, bool, str], ...]
+    """Terms on metadata.name and metadata.namespace, answered from the key: (name or namespace, equal, value)."""
+    paths: tuple[tuple[tuple[str, ...], bool, str], ...]
+    """Terms that need the object itself."""
+
+    @property
+    def everything(self) -> bool:
+        return self.labels.everything and not self.names and not self.paths
+
+    def matches(self, record: Record) -> bool:
+        if not self.labels.everything and not self.labels.matches(record.labels):
+            return False
+        for attribute, equal, value in self.names:
+            if (getattr(record.key, attribute) == value) is not equal:
+                return False
+        return not self.paths or self._matches_paths(decode(record.value))
+
+    def _matches_paths(self, obj: Object) -> bool:
+        return all((_text(dig(obj, *path)) == value) is equal for path, equal, value in self.paths)
+
+
+def parse(query: Query, kind: Kind) -> Selection:
+    names: list[tuple[str, bool, str]] = []
+    paths: list[tuple[tuple[str, ...], bool, str]] = []
+    for term in selectors.parse_fields(query.get("fieldSelector")):
+        if term.path in ("metadata.name", "metadata.namespace"):
+            names.append((term.path.removeprefix("metadata."), term.equal, term.value))
+        elif term.path in kind.field_labels:
+            value = "" if term.value == _WHEN_ABSENT.get(term.path) else term.value
+            paths.append((kind.field_labels[term.path], term.equal, value))
+        else:
+            raise faults.BadRequest(f"field label not supported: {term.path}")
+    return Selection(selectors.parse_labels(query.get("labelSelector")), tuple(names), tuple(paths))
+
+
+def _text(value: JSON) -> str:
+    """A field as selectors compare it; what Go would leave out as a zero value reads as empty."""
+    if value is True:
+        return "true"
+    return str(value) if value else ""

@@ -1,0 +1,119 @@
+"""The server process: put the parts together, listen, say when ready, stop cleanly on a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+import uvloop
+
+from trainshed.apiserver import assembly
+from trainshed.apiserver.app import Application
+
+log = logging.getLogger(__name__)
+
+KEEP_ALIVE_SECONDS = 120
+SHUTDOWN_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    folder: Path
+    """The data folder: database, certificates, tokens, audit log."""
+    cache: Path
+    """Generated schemas; may be deleted at any time."""
+    host: str = "127.0.0.1"
+    port: int = 6443
+    """0 means any free one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"https://{host}:{self.port}"
+
+
+class CannotListen(Exception):
+    """The address is taken or not ours to listen on."""
+
+
+Ready = Callable[[Address], None]
+
+
+def serve(settings: ServerSettings, ready: Ready) -> None:
+    """Run until SIGTERM or SIGINT. Raises before `ready` what keeps the server from starting."""
+    uvloop.run(_serve(settings, ready))
+
+
+async def _serve(settings: ServerSettings, ready: Ready) -> None:
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(listen(settings.host, settings.port))
+        address = Address(settings.host, listener.getsockname()[1])
+        app = await stack.enter_async_context(assembly.running(settings.folder, settings.cache, settings.host, address.url))
+        server = _Server(_config(app, settings), app, lambda: ready(address))
+        await server.serve(sockets=[listener])
+        log.info("stopped")
+
+
+def listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    return listener
+
+
+def _config(app: Application, settings: ServerSettings) -> uvicorn.Config:
+    certificates = assembly.certificates_in(settings.folder)
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]  # our Scope type is wider than uvicorn's unions
+        loop="none",
+        http="httptools",
+        ws="wsproto",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ssl_certfile=certificates.certificate,
+        ssl_keyfile=certificates.key,
+        ssl_version=ssl.PROTOCOL_TLS_SERVER,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        backlog=1024,
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that says when it listens, and ends watches before it waits for connections to close."""
+
+    def __init__(self, config: uvicorn.Config, app: Application, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._app, self._ready = app, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._loop = asyncio.get_running_loop()
+        self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._loop.call_soon_threadsafe(self._app.end_streams)
+        super().handle_exit(sig, frame)

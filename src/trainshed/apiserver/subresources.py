@@ -1,0 +1,153 @@
+"""Subresources beyond status: scale, binding, eviction, finalize, token, and a pod's log."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from trainshed.apiserver import answers, bodies, negotiation, reading, removal, rendering, writes, writing
+from trainshed.apiserver.answers import Answer, Stream
+from trainshed.apiserver.call import Call
+from trainshed.kube import faults, patches
+from trainshed.kube.objects import JSON, Object, dig, metadata, plant
+from trainshed.store.records import Record
+
+Handler = Callable[[Call], Answer | Stream | Awaitable[Answer | Stream]]
+
+
+def _stored(call: Call) -> Record:
+    record = call.state.store.head(call.key)
+    if record is None:
+        raise call.not_found()
+    return record
+
+
+def _body(call: Call, kind: str) -> Object:
+    value = bodies.decoded(call, kind)
+    if value.get("kind") not in (None, "", kind):
+        raise faults.BadRequest(f"the body must hold a {kind}, got {value.get('kind')}")
+    return value
+
+
+# --- scale ------------------------------------------------------------------------------------------------
+
+
+def get_scale(call: Call) -> Answer:
+    record = call.state.store.get(call.key)
+    if record is None:
+        raise call.not_found()
+    return answers.of(_scale_of(call, rendering.spoken(call.kind, record)))
+
+
+async def update_scale(call: Call) -> Answer:
+    writing.check_dry_run(call)
+    return await _write_scale(call, _stored(call), _body(call, "Scale"))
+
+
+async def patch_scale(call: Call) -> Answer:
+    writing.check_dry_run(call)
+    old = _stored(call)
+    scale = _scale_of(call, rendering.spoken(call.kind, old))
+    form = negotiation.patch_form(call.request.content_type, custom=False)
+    change = negotiation.decode_patch(call.request.body, form)
+    if form == "json":
+        return await _write_scale(call, old, patches.json_patch(scale, change))
+    return await _write_scale(call, old, patches.merge(scale, change))
+
+
+async def _write_scale(call: Call, old: Record, scale: JSON) -> Answer:
+    assert call.kind.scale is not None
+    replicas = dig(scale, "spec", "replicas")
+    replicas = 0 if replicas is None else replicas
+    if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
+        error = faults.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise faults.refuse("Scale", "autoscaling", call.target.name, [error])
+    new = rendering.spoken(call.kind, old)
+    plant(new, replicas, *call.kind.scale.spec)
+    metadata(new)["resourceVersion"] = dig(scale, "metadata", "resourceVersion") or str(old.revision)
+    record = await writes.replace(call.state, call.kind, old, new, writing.writer(call))
+    return answers.of(_scale_of(call, rendering.spoken(call.kind, record)))
+
+
+def _scale_of(call: Call, obj: Object) -> Object:
+    assert call.kind.scale is not None
+    meta = metadata(obj)
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: Object = {"replicas": dig(obj, *call.kind.scale.status) or 0}
+    if call.kind.scale.selector and (selector := dig(obj, *call.kind.scale.selector)):
+        status["selector"] = selector if isinstance(selector, str) else _selector_text(selector)
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: meta[key] for key in kept if key in meta},
+        "spec": {"replicas": dig(obj, *call.kind.scale.spec) or 0},
+        "status": status,
+    }
+
+
+def _selector_text(selector: JSON) -> str:
+    labels = dig(selector, "matchLabels") or {}
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+# --- pods -------------------------------------------------------------------------------------------------
+
+
+async def bind_pod(call: Call) -> Answer:
+    """The scheduler's word: this pod runs on that node."""
+    target = dig(_body(call, "Binding"), "target", "name")
+    old = _stored(call)
+    pod = rendering.spoken(call.kind, old)
+    if not isinstance(target, str) or not target:
+        raise faults.refuse("Binding", "", call.target.name, [faults.required("target.name")])
+    if placed := dig(pod, "spec", "nodeName"):
+        message = f'Operation cannot be fulfilled on pods/binding "{call.target.name}": '
+        raise faults.Conflict(
+            message + f'pod {call.target.name} is already assigned to node "{placed}"',
+            name=call.target.name,
+            kind="pods/binding",
+        )
+    plant(pod, target, "spec", "nodeName")
+    _set_scheduled(pod, call.state.timestamp())
+    await writes.put_as_is(call.state, call.kind, old, pod, call.dry_run)
+    return answers.of(answers.success(), 201)
+
+
+def _set_scheduled(pod: Object, now: str) -> None:
+    others = [item for item in dig(pod, "status", "conditions") or [] if item.get("type") != "PodScheduled"]
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    plant(pod, [*others, scheduled], "status", "conditions")
+
+
+async def evict_pod(call: Call) -> Answer:
+    body = _body(call, "Eviction")
+    old = _stored(call)
+    wish = removal.options(body.get("deleteOptions") or {})
+    await removal.remove(call.state, call.kind, old, wish)
+    return answers.of(answers.success(), 201)
+
+
+# --- namespaces -------------------------------------------------------------------------------------------
+
+
+async def finalize_namespace(call: Call) -> Answer:
+    """Only spec.finalizers may change here; an emptied list lets a leaving namespace go."""
+    body = bodies.read(call)
+    old = _stored(call)
+    writes.check_preconditions(call.kind, body, old, {})
+    new = rendering.spoken(call.kind, old)
+    kept = dig(body, "spec", "finalizers") or []
+    new["spec"] = {"finalizers": kept} if kept else {}
+    if not kept and metadata(new).get("deletionTimestamp") and not metadata(new).get("finalizers"):
+        record = await writes.begin_removal(call.state, call.kind, old, new, call.dry_run)
+    else:
+        record = await writes.put_as_is(call.state, call.kind, old, new, call.dry_run)
+    return reading.one(call, record)
+
+
+
+HANDLERS: Mapping[tuple[str, str, str], Handler] = {
+    ("pods", "binding", "create"): bind_pod,
+    ("pods", "eviction", "create"): evict_pod,
+    ("namespaces", "finalize", "update"): finalize_namespace,
+}
+"""By resource, subresource and verb."""

@@ -1,0 +1,302 @@
+"""How an object is born and changed, whoever asks: prepare, admit, validate, track ownership, store.
+
+From reading the present state to handing the new one to the store there is no `await`, so what was checked is what
+is replaced; the returned record is durable. HTTP verbs (`writing`, `patching`, `deleting`) and the server's own
+housekeeping (`garbage`, `namespaces`, `install`) all come through here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trainshed.apiserver import admission, rendering
+from trainshed.apiserver.access.identity import Identity
+from trainshed.apiserver.call import already_exists, conflict
+from trainshed.apiserver.state import State
+from trainshed.kinds.kind import Kind
+from trainshed.kube import apply, faults, lifecycle, names, schema
+from trainshed.kube.objects import JSON, Object, copied, encode, metadata
+from trainshed.store.records import Draft, Event, Key, Record
+
+GENERATED_NAME_TRIES = 8
+
+
+SYSTEM = Identity("system:apiserver", groups=("system:masters",))
+"""Who the server's own housekeeping writes as."""
+
+
+def _ignore(text: str) -> None:
+    """Warnings of the server's own writes have no reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes and how."""
+
+    manager: str
+    user: Identity
+    dry_run: bool = False
+    subresource: str = ""
+    track: bool = True
+    """Whether managedFields are kept for this write (apply brings its own)."""
+    warn: Callable[[str], None] = _ignore
+
+
+# --- birth ------------------------------------------------------------------------------------------------
+
+
+async def insert(state: State, kind: Kind, obj: Object, writer: Writer, namespace: str = "") -> Record:
+    """Store a new object (pruned, schema defaults applied); raises what the client shall read."""
+    return await begin_insert(state, kind, obj, writer, namespace)
+
+
+def begin_insert(
+    state: State, kind: Kind, obj: Object, writer: Writer, namespace: str = ""
+) -> asyncio.Future[Record]:
+    meta = metadata(obj)
+    _refuse_revision(kind, meta)
+    lifecycle.begin(
+        obj, namespace=namespace, uid=state.new_uid(), now=state.timestamp(), generation=kind.rules.has_generation
+    )
+    if kind.has_status and kind.custom:
+        obj.pop("status", None)
+    name = _choose_name(state, kind, meta, namespace)
+    kind.rules.defaults(obj)
+    kind.rules.on_create(obj)
+    request = admission.Request(state, kind, "CREATE", obj, None, namespace, name, writer.user, writer.dry_run, writer.warn)
+    admission.admit(request)
+    _validate(state, kind, obj, None, writer)
+    key = Key(kind.stored_as, namespace, name)
+    if state.store.head(key) is not None:
+        raise already_exists(kind, name)
+    if writer.track:
+        apply.track_update(
+            None, obj, kind.schema(), manager=writer.manager, api_version=kind.api_version, now=state.timestamp()
+        )
+    return _put(state, kind, key, obj, None, writer)
+
+
+def _refuse_revision(kind: Kind, meta: Object) -> None:
+    if meta.get("resourceVersion"):
+        raise faults.BadRequest("resourceVersion should not be set on objects to be created")
+
+
+def _choose_name(state: State, kind: Kind, meta: Object, namespace: str) -> str:
+    """The given name, or a free one made from generateName."""
+    name, prefix = meta.get("name"), meta.get("generateName")
+    if name or not isinstance(prefix, str) or not prefix:
+        return name if isinstance(name, str) else ""
+    for _ in range(GENERATED_NAME_TRIES):
+        name = names.generate(prefix, state.random)
+        if state.store.head(Key(kind.stored_as, namespace, name)) is None:
+            break
+    meta["name"] = name
+    return str(name)
+
+
+# --- change -----------------------------------------------------------------------------------------------
+
+
+async def replace(state: State, kind: Kind, old: Record, new: Object, writer: Writer) -> Record:
+    """Replace what `old` holds; an object that was only waiting for this goes away instead."""
+    return await begin_replace(state, kind, old, new, writer)
+
+
+def begin_replace(state: State, kind: Kind, old: Record, new: Object, writer: Writer) -> asyncio.Future[Record]:
+    before = rendering.spoken(kind, old)
+    check_preconditions(kind, new, old, before)
+    new = _merged_with_stored(kind, new, before, writer)
+    if writer.subresource != "status":
+        kind.rules.defaults(new)
+        kind.rules.on_update(new, before)
+    key = old.key
+    operation = admission.Request(
+        state, kind, "UPDATE", new, before, key.namespace, key.name, writer.user, writer.dry_run, writer.warn,
+        writer.subresource,
+    )  # fmt: skip
+    admission.admit(operation)
+    _validate(state, kind, new, before, writer)
+    if kind.rules.has_generation and lifecycle.spec_changed(new, before):
+        lifecycle.bump_generation(new, before)
+    if _writes_nothing(new, before, writer):
+        return done(old)
+    _track(state, kind, new, before, writer)
+    if lifecycle.is_leaving(before) and lifecycle.may_go(new):
+        return begin_removal(state, kind, old, new, writer.dry_run)
+    return _put(state, kind, key, new, old, writer)
+
+
+def check_preconditions(kind: Kind, new: Object, old: Record, before: Object) -> None:
+    """Optimistic locking: a resourceVersion or uid in the body must be the stored one."""
+    meta = metadata(new)
+    revision, uid = meta.get("resourceVersion"), meta.get("uid")
+    if revision and str(revision) != str(old.revision):
+        raise conflict(kind, old.key.name)
+    if uid and uid != old.uid:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}"
+        raise conflict(kind, old.key.name, why)
+
+
+def _merged_with_stored(kind: Kind, new: Object, before: Object, writer: Writer) -> Object:
+    if writer.subresource == "status":
+        new = lifecycle.keep_only_status(new, before)
+    elif kind.has_status:
+        new = {key: value for key, value in new.items() if key != "status"}
+        if "status" in before:
+            new["status"] = copied(before["status"])
+    lifecycle.carry_over(new, before)
+    return new
+
+
+def _writes_nothing(new: Object, before: Object, writer: Writer) -> bool:
+    """Nothing to store: same content, and the writer neither applies nor edits managedFields."""
+    if not lifecycle.same(new, before):
+        return False
+    sent = metadata(new).get("managedFields")
+    return sent is None or sent == metadata(before).get("managedFields")
+
+
+def _track(state: State, kind: Kind, new: Object, before: Object, writer: Writer) -> None:
+    if writer.track:
+        apply.track_update(
+            before,
+            new,
+            kind.schema(),
+            manager=writer.manager,
+            api_version=kind.api_version,
+            now=state.timestamp(),
+            subresource=writer.subresource,
+        )
+
+
+def _validate(state: State, kind: Kind, new: Object, before: Object | None, writer: Writer) -> None:
+    meta = metadata(new)
+    errors = names.metadata_errors(meta, namespaced=kind.namespaced, check_name=kind.rules.check_name)
+    if before is None:
+        errors += schema.validate(kind.schema(), new)
+    else:
+        errors += _finalizer_errors(new, before)
+        errors += schema.validate(kind.schema(), new, before)
+    _refuse_wrong_types(kind, errors)
+    if not errors or kind.custom:
+        errors += _own_errors(kind, new, before, writer)
+    if errors:
+        raise faults.refuse(kind.kind, kind.group, str(meta.get("name") or ""), errors)
+    for text in kind.rules.warnings(new, before):
+        writer.warn(text)
+
+
+def _own_errors(kind: Kind, new: Object, before: Object | None, writer: Writer) -> list[faults.FieldError]:
+    if writer.subresource == "status" and before is not None:
+        return kind.rules.validate_status(new, before)
+    return kind.rules.validate(new, before)
+
+
+def _refuse_wrong_types(kind: Kind, errors: list[faults.FieldError]) -> None:
+    """Built-in kinds are decoded into types upstream: a wrong one is a 400, before any validation."""
+    if kind.custom:
+        return
+    wrong = [error for error in errors if error.reason == "FieldValueTypeInvalid"]
+    if wrong:
+        typed = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+        raise faults.BadRequest(f"{typed}: {'; '.join(str(error) for error in wrong)}")
+
+
+def _finalizer_errors(new: Object, before: Object) -> list[faults.FieldError]:
+    if not lifecycle.is_leaving(before):
+        return []
+    added = [item for item in lifecycle.finalizers(new) if item not in lifecycle.finalizers(before)]
+    if not added:
+        return []
+    why = "no new finalizers can be added if the object is being deleted, found new finalizers " + faults.shown(added)
+    return [faults.forbidden("metadata.finalizers", why)]
+
+
+# --- storing ----------------------------------------------------------------------------------------------
+
+
+def put_as_is(
+    state: State, kind: Kind, old: Record, obj: Object, dry_run: bool = False
+) -> asyncio.Future[Record]:
+    """Store a change the server itself makes (leaving, status of its own kinds): no admission, no ownership."""
+    return _put(state, kind, old.key, obj, old, Writer("trainshed", SYSTEM, dry_run=dry_run, track=False))
+
+
+def _put(
+    state: State, kind: Kind, key: Key, obj: Object, old: Record | None, writer: Writer
+) -> asyncio.Future[Record]:
+    stored = _stored_form(state, kind, obj)
+    if writer.dry_run:
+        return done(_unsaved(key, stored, old))
+    future = state.store.put(key, lambda revision: _draft(stored, revision))
+    home = state.registry.stored(kind.stored_as) or kind
+    _announce_when_durable(state, home, future, old)
+    return future
+
+
+def begin_removal(
+    state: State, kind: Kind, old: Record, last: Object, dry_run: bool = False
+) -> asyncio.Future[Record]:
+    """Take an object away; `last` is its final state, delivered to watchers with the deletion's revision."""
+    stored = _stored_form(state, kind, last)
+    if dry_run:
+        return done(_unsaved(old.key, stored, old))
+    future = state.store.delete(old.key, lambda revision: _draft(stored, revision))
+    home = state.registry.stored(kind.stored_as) or kind
+
+    def tell(done: asyncio.Future[Record]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            state.announce(home, Event("DELETED", done.result(), old))
+
+    future.add_done_callback(tell)
+    return future
+
+
+def _announce_when_durable(state: State, kind: Kind, future: asyncio.Future[Record], old: Record | None) -> None:
+    def tell(done: asyncio.Future[Record]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            state.announce(kind, Event("MODIFIED" if old else "ADDED", done.result(), old))
+
+    future.add_done_callback(tell)
+
+
+def _stored_form(state: State, kind: Kind, obj: Object) -> Object:
+    if kind.dialect is None:
+        return rendering.ordered(kind, obj)
+    home = state.registry.stored(kind.stored_as)
+    inward = kind.dialect.inward(obj)
+    return rendering.ordered(home, inward) if home else inward
+
+
+def _draft(obj: Object, revision: int) -> Draft:
+    meta = obj["metadata"]
+    meta["resourceVersion"] = str(revision)
+    return _described(obj)
+
+
+def _described(obj: Object) -> Draft:
+    meta = obj["metadata"]
+    labels: JSON = meta.get("labels")
+    return Draft(encode(obj), labels or None, _owner_uids(meta), meta["uid"])
+
+
+def _owner_uids(meta: Object) -> tuple[str, ...]:
+    found = meta.get("ownerReferences")
+    return tuple(str(item.get("uid")) for item in found) if found else ()
+
+
+def _unsaved(key: Key, obj: Object, old: Record | None) -> Record:
+    """What a dry run answers: the record as it would be, with the revision of what is there now."""
+    if old is None:
+        obj["metadata"].pop("resourceVersion", None)
+    draft = _described(obj)
+    revision, created = (old.revision, old.created) if old else (0, 0)
+    return Record(key, revision, created, draft.value, draft.labels, draft.owners, draft.uid)
+
+
+def done(record: Record) -> asyncio.Future[Record]:
+    future: asyncio.Future[Record] = asyncio.get_running_loop().create_future()
+    future.set_result(record)
+    return future

@@ -1,0 +1,97 @@
+"""What happens to an object's metadata over its life: birth, change, leaving. Pure; time and uid are given."""
+
+from __future__ import annotations
+
+from trainshed.kube.objects import JSON, Object, metadata
+
+_SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
+_LEAVING = ("foregroundDeletion", "orphan")
+
+
+def begin(obj: Object, *, namespace: str, uid: str, now: str, generation: bool) -> None:
+    """Metadata of a new object: what clients sent for server-owned fields is ignored."""
+    meta = metadata(obj)
+    for name in (*_SERVER_OWNED, "resourceVersion"):
+        meta.pop(name, None)
+    if namespace:
+        meta["namespace"] = namespace
+    else:
+        meta.pop("namespace", None)
+    meta["uid"] = uid
+    meta["creationTimestamp"] = now
+    if generation:
+        meta["generation"] = 1
+
+
+def carry_over(new: Object, old: Object) -> None:
+    """An update keeps identity and age whatever the writer sent."""
+    ours, theirs = metadata(new), metadata(old)
+    for name in (*_SERVER_OWNED, "resourceVersion", "name", "namespace", "generateName"):
+        if name in theirs:
+            ours[name] = theirs[name]
+        else:
+            ours.pop(name, None)
+
+
+def keep_only_status(new: Object, old: Object) -> Object:
+    """A write to `/status`: everything but status (and the writer's managedFields) comes from the stored object."""
+    kept = {key: value for key, value in old.items() if key not in ("status", "metadata")}
+    kept["metadata"] = dict(metadata(old))
+    sent = metadata(new)
+    for name in ("managedFields", "resourceVersion", "uid"):
+        if name in sent:
+            kept["metadata"][name] = sent[name]
+    if new.get("status") is not None:
+        kept["status"] = new["status"]
+    return kept
+
+
+def spec_changed(new: Object, old: Object) -> bool:
+    """Whether anything outside metadata and status differs (what `generation` counts)."""
+    return _desired(new) != _desired(old)
+
+
+def same(new: Object, old: Object) -> bool:
+    """Whether a write would change nothing; managedFields and resourceVersion do not count."""
+    return _content(new) == _content(old)
+
+
+def bump_generation(new: Object, old: Object) -> None:
+    meta = metadata(new)
+    meta["generation"] = int(metadata(old).get("generation") or 0) + 1
+
+
+def is_leaving(obj: Object) -> bool:
+    return bool(metadata(obj).get("deletionTimestamp"))
+
+
+def finalizers(obj: Object) -> list[str]:
+    found = metadata(obj).get("finalizers")
+    return [str(item) for item in found] if isinstance(found, list) else []
+
+
+def may_go(obj: Object) -> bool:
+    """Whether a leaving object has nothing left to wait for."""
+    return is_leaving(obj) and not finalizers(obj) and not metadata(obj).get("deletionGracePeriodSeconds")
+
+
+def leave(obj: Object, *, when: str, grace: int, policy_finalizer: str = "") -> None:
+    """Mark an object as leaving; a second call may only shorten the grace."""
+    meta = metadata(obj)
+    if not meta.get("deletionTimestamp"):
+        meta["generation"] = int(meta.get("generation") or 0) + 1
+    meta["deletionTimestamp"] = when
+    meta["deletionGracePeriodSeconds"] = grace
+    if policy_finalizer and policy_finalizer not in finalizers(obj):
+        kept = [item for item in finalizers(obj) if item not in _LEAVING]
+        meta["finalizers"] = [*kept, policy_finalizer]
+
+
+def _desired(obj: Object) -> JSON:
+    return {key: value for key, value in obj.items() if key not in ("metadata", "status", "apiVersion", "kind")}
+
+
+def _content(obj: Object) -> JSON:
+    outer = {key: value for key, value in obj.items() if key != "metadata"}
+    inner = metadata(obj)
+    return outer, {key: value for key, value in inner.items() if key not in ("managedFields", "resourceVersion")}
