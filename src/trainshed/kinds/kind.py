@@ -110,6 +110,12 @@ class Kind:
     storage_version: str = ""
     """The version objects are stored in, where it is not this one (custom kinds with several versions)."""
     dialect: Dialect | None = None
+    listed_as: str = ""
+    """The kind of lists, where a definition names one that is not the kind with `List` behind it."""
+    source: Callable[[], Object] | None = None
+    """A custom kind's openAPIV3Schema as its definition gives it, read anew at every call."""
+    edition: str = ""
+    """Changes whenever that text does; part of the content hash in OpenAPI addresses."""
 
     @property
     def api_version(self) -> str:
@@ -127,4 +133,4 @@ class Kind:
 
     @property
     def list_kind(self) -> str:
-        return f"{self.kind}List"
+        return self.listed_as or f"{self.kind}List"

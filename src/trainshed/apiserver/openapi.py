@@ -1,0 +1,237 @@
+"""OpenAPI documents: one per group and version (v3), all in one (v2), rendered on demand and kept compressed.
+
+kubectl needs the v3 documents to explain, create, apply and edit. They are megabytes of text, so each is put
+together from encoded definitions, and its address carries a hash by which clients may keep it for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from msgspec import Raw
+
+from trainshed.apiserver import negotiation, operations, swagger
+from trainshed.apiserver.answers import Answer
+from trainshed.apiserver.operations import META, PREFIX
+from trainshed.kinds.kind import Kind
+from trainshed.kube import faults
+from trainshed.kube.objects import Object, encode
+
+Definitions = Callable[[], Mapping[str, Object]]
+
+INFO = {"title": "Kubernetes", "version": "v1.32.4"}
+PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""Spelled with a dot: Go's MIME parser rejects the `@` that clients write in their Accept header."""
+_FORM = "1"
+"""Part of every hash: raise it when the same kinds and definitions give another document."""
+_FOR_EVER = [(b"cache-control", b"public, immutable"), (b"expires", b"Fri, 01 Jan 2100 00:00:00 GMT")]
+_NEVER = [(b"cache-control", b"no-cache, private")]
+_VARY = (b"vary", b"Accept, Accept-Encoding")
+_REFERENCE = re.compile(rb'"#/components/schemas/([^"]+)"')
+
+
+class Served(Protocol):
+    """The registry, as far as it matters here."""
+
+    generation: int
+
+    def kinds(self) -> tuple[Kind, ...]: ...
+
+
+@dataclass(slots=True)
+class _Kept:
+    digest: str
+    packed: bytes = b""
+
+
+class OpenApi:
+    """All documents of a server. `edition` names the built-in definitions; without it they are hashed."""
+
+    def __init__(self, definitions: Definitions, edition: str = "") -> None:
+        self._definitions, self._edition = definitions, edition
+        self._generation = -1
+        self._kept: dict[str, _Kept] = {}
+
+    def find(self, path: str, hash: str, accept: str, served: Served, encodings: str = "") -> Answer | None:
+        """The answer for a path below /openapi; `encodings` is the Accept-Encoding header."""
+        path = path.rstrip("/")
+        if path == "/openapi/v2" and "proto-openapi" in accept:
+            return Answer(b"", 200, PROTOBUF_V2.encode(), [*_NEVER, _VARY])
+        if not path.startswith(("/openapi/v2", "/openapi/v3")):
+            return None
+        if not any(clause.media_type in _READABLE for clause in negotiation.clauses(accept)):
+            raise faults.NotAcceptable(
+                f"only the following media types are accepted: {negotiation.JSON_TYPE}"
+            )
+        self._refresh(served)
+        if path == "/openapi/v3":
+            return Answer(encode(self._index()), 200, headers=[*_NEVER, _VARY])
+        name = path.removeprefix("/openapi/v3/")
+        return self._answer(name, hash, served.kinds(), encodings) if name in self._kept else None
+
+    def _refresh(self, served: Served) -> None:
+        """Forget documents whose kinds have changed; the others stay as they are."""
+        if self._generation == served.generation:
+            return
+        fresh = {
+            name: _Kept(self._digest(members)) for name, members in by_group_version(served.kinds()).items()
+        }
+        fresh["/openapi/v2"] = _Kept(self._digest(served.kinds()))
+        for name, old in self._kept.items():
+            if name in fresh and fresh[name].digest == old.digest:
+                fresh[name] = old
+        self._kept, self._generation = fresh, served.generation
+
+    def _digest(self, kinds: Sequence[Kind]) -> str:
+        if not self._edition:
+            self._edition = hashlib.sha256(encode(self._definitions())).hexdigest()
+        parts = [_FORM, INFO["version"], self._edition]
+        for kind in kinds:
+            paths = encode(operations.paths(kind, "v3"))
+            parts += [kind.definition, kind.list_kind, kind.edition, hashlib.sha256(paths).hexdigest()]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest().upper()
+
+    def _index(self) -> Object:
+        return {
+            "paths": {
+                name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={kept.digest}"}
+                for name, kept in self._kept.items()
+                if name != "/openapi/v2"
+            }
+        }
+
+    def _answer(self, name: str, hash: str, kinds: Sequence[Kind], encodings: str) -> Answer:
+        kept = self._kept[name]
+        if hash and hash != kept.digest:
+            target = f"/openapi/v3/{name}?hash={kept.digest}"
+            return Answer(b"", 301, headers=[(b"location", target.encode()), *_NEVER])
+        if not kept.packed:
+            kept.packed = _packed(self._render(name, kinds))
+        headers = [(b"etag", f'"{kept.digest}"'.encode()), *(_FOR_EVER if hash else _NEVER), _VARY]
+        if "gzip" in encodings:
+            return Answer(kept.packed, 200, headers=[*headers, (b"content-encoding", b"gzip")])
+        return Answer(zlib.decompress(kept.packed, wbits=31), 200, headers=headers)
+
+    def _render(self, name: str, kinds: Sequence[Kind]) -> bytes:
+        definitions = self._definitions()
+        if name == "/openapi/v2":
+            return swagger.document(kinds, lambda members: components(members, definitions), INFO)
+        return document(by_group_version(kinds)[name], definitions)
+
+
+_READABLE = (negotiation.JSON_TYPE, "application/*", "*/*")
+
+
+def by_group_version(kinds: Sequence[Kind]) -> dict[str, list[Kind]]:
+    """The kinds of each document, by its name in the index: `api/v1`, `apis/batch/v1`."""
+    found: dict[str, list[Kind]] = {}
+    for kind in kinds:
+        name = f"apis/{kind.api_version}" if kind.group else f"api/{kind.version}"
+        found.setdefault(name, []).append(kind)
+    return dict(sorted(found.items()))
+
+
+def document(kinds: Sequence[Kind], definitions: Mapping[str, Object]) -> bytes:
+    """The v3 document of kinds of one group and version."""
+    paths: dict[str, Object] = {}
+    for kind in kinds:
+        paths |= operations.paths(kind, "v3")
+    return encode(
+        {
+            "openapi": "3.0.0",
+            "info": INFO,
+            "paths": dict(sorted(paths.items())),
+            "components": {
+                "schemas": {name: Raw(text) for name, text in sorted(components(kinds, definitions).items())},
+                "securitySchemes": {
+                    "BearerToken": {
+                        "type": "apiKey",
+                        "name": "authorization",
+                        "in": "header",
+                        "description": "Bearer token",
+                    }
+                },
+            },
+        }
+    )
+
+
+def components(kinds: Sequence[Kind], definitions: Mapping[str, Object]) -> dict[str, bytes]:
+    """Every schema the kinds need, encoded: their own, those of their lists, and all they refer to."""
+    found: dict[str, bytes] = {}
+    waiting = [f"{META}.{name}" for name in ("DeleteOptions", "Patch", "Status")]
+    for kind in kinds:
+        if kind.scale is not None:
+            waiting.append("io.k8s.api.autoscaling.v1.Scale")
+        if kind.source is None:
+            waiting += [kind.definition, operations.list_definition(kind)]
+            continue
+        # One custom schema at a time: decoded, such a schema takes ten times the room of its text.
+        for name, schema in custom_schemas(kind, definitions).items():
+            found[name] = encode(schema)
+            waiting += _references(found[name])
+    while waiting:
+        name = waiting.pop()
+        if name in found or name not in definitions:
+            continue
+        found[name] = encode(definitions[name])
+        waiting += _references(found[name])
+    return found
+
+
+def _references(text: bytes) -> list[str]:
+    return [name.decode() for name in set(_REFERENCE.findall(text))]
+
+
+def custom_schemas(kind: Kind, definitions: Mapping[str, Object]) -> dict[str, Object]:
+    """The schemas of a custom kind and of its list, as clients expect them of any kind."""
+    own = dict(kind.source()) if kind.source is not None else {}
+    if not own:
+        # Without properties clients take the schema for open.
+        own = {"type": "object"}
+    else:
+        own["properties"] = {**(own.get("properties") or {}), **_type_meta(), "metadata": _meta("ObjectMeta")}
+    own["x-kubernetes-group-version-kind"] = [_gvk(kind, kind.kind)]
+    listed = {
+        "type": "object",
+        "description": f"{kind.list_kind} is a list of {kind.kind}",
+        "required": ["items"],
+        "properties": {
+            **_type_meta(),
+            "items": {
+                "type": "array",
+                "description": f"List of {kind.plural}.",
+                "items": {"allOf": [{"$ref": PREFIX["v3"] + kind.definition}], "default": {}},
+            },
+            "metadata": _meta("ListMeta"),
+        },
+        "x-kubernetes-group-version-kind": [_gvk(kind, kind.list_kind)],
+    }
+    return {kind.definition: own, operations.list_definition(kind): listed}
+
+
+def _gvk(kind: Kind, name: str) -> Object:
+    return {"group": kind.group, "version": kind.version, "kind": name}
+
+
+def _meta(name: str) -> Object:
+    described = {"ObjectMeta": "Standard object's metadata.", "ListMeta": "Standard list metadata."}
+    reference = [{"$ref": f"{PREFIX['v3']}{META}.{name}"}]
+    return {"allOf": reference, "default": {}, "description": described[name]}
+
+
+def _type_meta() -> Object:
+    return {
+        "apiVersion": {"type": "string", "description": "Group and version of the schema of this object."},
+        "kind": {"type": "string", "description": "Kind of this object, in CamelCase."},
+    }
+
+
+def _packed(body: bytes) -> bytes:
+    packer = zlib.compressobj(6, wbits=31)
+    return packer.compress(body) + packer.flush()
