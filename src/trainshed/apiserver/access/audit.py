@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 _SHOWN = frozenset((
     "allowWatchBookmarks", "container", "continue", "dryRun", "fieldManager", "fieldSelector",
     "fieldValidation", "follow", "force", "gracePeriodSeconds", "labelSelector", "limit", "previous",
-    "propagationPolicy", "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "sinceSeconds", "tailLines",
-    "timeout", "timeoutSeconds", "watch",
+    "propagationPolicy", "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "sinceSeconds",
+    "tailLines", "timeout", "timeoutSeconds", "watch",
 ))  # fmt: skip
 """Query parameters whose values may be written; others (`command=` of exec, an `access_token`) are masked."""
 
