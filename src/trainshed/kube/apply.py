@@ -1,7 +1,7 @@
 """Field ownership: what every write does to `metadata.managedFields`, and server-side apply.
 
-A plain write owns what it changed (`track_update`). An apply owns what it says, conflicts with owners of the same
-field at another value, and takes back what it said before and says no more (`apply`).
+A plain write owns what it changed (`track_update`). An apply owns what it says, conflicts with owners of the
+same field at another value, and takes back what it said before and says no more (`apply`).
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ def _after_update(
 ) -> list[Entry]:
     result: list[Entry] = []
     mine: FieldSet = {}
+    touched = union(written, changes.removed)
     for entry in base:
-        left = difference(reshaped(entry.fields, schema), changes.removed)
+        left = difference(reshaped(entry.fields, schema, touched), changes.removed)
         if entry.identity != writer.identity:
             result.append(entry.owning(difference(left, written)))
         elif written:

@@ -5,6 +5,8 @@ Results share parts with the arguments; whoever hands them out copies first.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from trainshed.kube.fields import SELF, FieldSet, is_member
 from trainshed.kube.objects import JSON, Object
 from trainshed.kube.schema import Schema
@@ -146,18 +148,30 @@ def _parents_below(fields: FieldSet, schema: Schema | None) -> FieldSet:
     }
 
 
-def reshaped(fields: FieldSet, schema: Schema) -> FieldSet:
-    """A stored set under today's schema: what became one piece since is owned as one. Else the same set."""
-    return _reshape_fields(fields, object_properties(schema), schema.additional)
+def reshaped(fields: FieldSet, schema: Schema, along: FieldSet | None = None) -> FieldSet:
+    """A stored set under today's schema: what became one piece since is owned as one. Else the same set.
+
+    With `along`, only steps of that set are looked at: a write need not walk what it does not touch.
+    """
+    return _reshape_fields(fields, object_properties(schema), schema.additional, along)
 
 
-def _reshape_fields(fields: FieldSet, properties: Properties, additional: Schema | None) -> FieldSet:
+def _reshape_fields(
+    fields: FieldSet, properties: Properties, additional: Schema | None, along: FieldSet | None
+) -> FieldSet:
+    schemas = {step: properties.get(step[2:], additional) for step in along or fields if step[0] == "f"}
+    return _reshape_steps(fields, schemas, along)
+
+
+def _reshape_steps(
+    fields: FieldSet, schemas: Mapping[str, Schema | None], along: FieldSet | None
+) -> FieldSet:
     result = fields
-    for step, node in fields.items():
-        schema = properties.get(step[2:], additional) if node and step[0] == "f" else None
-        if schema is None:
+    for step, schema in schemas.items():
+        node = fields.get(step)
+        if not node or schema is None:
             continue
-        today = _reshape(node, schema)
+        today = _reshape(node, schema, along[step] if along else None)
         if today is not node:
             if result is fields:
                 result = dict(fields)
@@ -165,21 +179,11 @@ def _reshape_fields(fields: FieldSet, properties: Properties, additional: Schema
     return result
 
 
-def _reshape(node: FieldSet, schema: Schema) -> FieldSet:
+def _reshape(node: FieldSet, schema: Schema, along: FieldSet | None) -> FieldSet:
     if schema.type == "array":
         if schema.list_type == "atomic":
             return {}
-        return _reshape_items(node, schema.items) if schema.items is not None else node
+        return _reshape_steps(node, dict.fromkeys(along or node, schema.items), along)
     if schema.type != "object":
         return node
-    return {} if schema.map_type == "atomic" else _reshape_fields(node, *parts(schema))
-
-
-def _reshape_items(fields: FieldSet, schema: Schema) -> FieldSet:
-    result = fields
-    for step, node in fields.items():
-        if node and (today := _reshape(node, schema)) is not node:
-            if result is fields:
-                result = dict(fields)
-            result[step] = today
-    return result
+    return {} if schema.map_type == "atomic" else _reshape_fields(node, *parts(schema), along)
