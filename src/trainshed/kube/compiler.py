@@ -52,7 +52,7 @@ class Compiler:
         self._open: dict[str, Schema | None] = {}
         """Definitions being compiled, each with its node once it has turned out to contain itself."""
         self._late: list[tuple[Schema, Schema, Object]] = []
-        """Nodes that vary a definition not compiled yet: (node, definition, what stands beside the reference)."""
+        """Nodes that vary a definition not compiled yet: (node, definition, what stands beside)."""
 
     def definition(self, name: str) -> Schema:
         if done := self._done.get(name):
@@ -144,9 +144,9 @@ def _reference(source: Object) -> str:
     if isinstance(reference := source.get("$ref"), str):
         return reference
     wrapped = source.get("allOf")
-    if "type" in source or not isinstance(wrapped, list) or len(wrapped) != 1 or not isinstance(wrapped[0], dict):
+    if "type" in source or not isinstance(wrapped, list) or len(wrapped) != 1:
         return ""
-    return _text(wrapped[0], "$ref")
+    return _text(wrapped[0], "$ref") if isinstance(wrapped[0], dict) else ""
 
 
 def _varied(node: Schema, beside: Object) -> Schema:

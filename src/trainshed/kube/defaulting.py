@@ -7,7 +7,7 @@ from trainshed.kube.structure import MISSING, Schema
 
 
 def default(schema: Schema, obj: Object) -> None:
-    """Set defaults in place; doing it twice changes nothing more. A default of the root itself is not used."""
+    """Set defaults in place; doing it twice changes nothing more. The root's own default is not used."""
     if schema.has_defaults:
         _default(schema, obj)
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Final, NamedTuple
+
+from trainshed.kube import faults
+from trainshed.kube.faults import FieldError
+from trainshed.kube.objects import JSON, Object
 
 
 class GVK(NamedTuple):
@@ -30,5 +36,236 @@ class GVR(NamedTuple):
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
+def split_api_version(api_version: str) -> tuple[str, str]:
+    """Group and version of an apiVersion; the core group is empty."""
+    group, _, version = api_version.rpartition("/")
+    return group, version
+
+
 NameCheck = Callable[[str], str | None]
 """Why a name is not acceptable, or None."""
+
+_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+_RFC1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_QUALIFIED: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE: Final = f"({_QUALIFIED})?"
+_MATCHERS: Final = {text: re.compile(text) for text in (_LABEL, _SUBDOMAIN, _RFC1035, _QUALIFIED, _VALUE)}
+_SUBDOMAIN_WORDS: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character"
+)
+_LABEL_WORDS: Final = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+    "and must start and end with an alphanumeric character"
+)
+_RFC1035_WORDS: Final = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
+    "start with an alphabetic character, and end with an alphanumeric character"
+)
+_QUALIFIED_WORDS: Final = (
+    "must consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character"
+)
+_QUALIFIED_EXAMPLES: Final = ("MyName", "my.name", "123-abc")
+
+
+def dns_subdomain(name: str) -> str | None:
+    """The rule for most names: at most 253 characters of lower-case labels joined by dots."""
+    if len(name) > 253:
+        return _at_most(253)
+    return None if _fits(_SUBDOMAIN, name) else _explained(_SUBDOMAIN_WORDS, _SUBDOMAIN, "example.com")
+
+
+def dns_label(name: str) -> str | None:
+    """The rule for namespaces: at most 63 characters, no dots."""
+    if len(name) > 63:
+        return _at_most(63)
+    if _fits(_LABEL, name):
+        return None
+    if _fits(_SUBDOMAIN, name):
+        return "must not contain dots"
+    return _explained(_LABEL_WORDS, _LABEL, "my-name", "123-abc")
+
+
+def rfc1035_label(name: str) -> str | None:
+    """The rule for services: as a DNS label, but starting with a letter."""
+    if len(name) > 63:
+        return _at_most(63)
+    return None if _fits(_RFC1035, name) else _explained(_RFC1035_WORDS, _RFC1035, "my-name", "abc-123")
+
+
+def path_segment(name: str) -> str | None:
+    """The rule for RBAC objects: anything that can stand in a URL path (`system:admin`)."""
+    if name in (".", ".."):
+        return f"may not be '{name}'"
+    return next((f"may not contain '{bad}'" for bad in ("/", "%") if bad in name), None)
+
+
+def qualified_name(name: str) -> str | None:
+    """The rule for label keys, annotation keys and finalizers: `name` or `dns.prefix/name`."""
+    prefix, slash, last = name.rpartition("/")
+    if "/" in prefix:
+        words = _explained(_QUALIFIED_WORDS, _QUALIFIED, *_QUALIFIED_EXAMPLES)
+        hint = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return f"a qualified name {words} {hint}"
+    if slash:
+        wrong = dns_subdomain(prefix) if prefix else "must be non-empty"
+        if wrong:
+            return f"prefix part {wrong}"
+    if not last:
+        return "name part must be non-empty"
+    if len(last) > 63:
+        return f"name part {_at_most(63)}"
+    if _fits(_QUALIFIED, last):
+        return None
+    return f"name part {_explained(_QUALIFIED_WORDS, _QUALIFIED, *_QUALIFIED_EXAMPLES)}"
+
+
+def label_value(value: str) -> str | None:
+    if len(value) > 63:
+        return _at_most(63)
+    if _fits(_VALUE, value):
+        return None
+    words = f"a valid label must be an empty string or {_QUALIFIED_WORDS.removeprefix('must ')}"
+    return _explained(words, _VALUE, "MyValue", "my_value", "12345")
+
+
+def _fits(pattern: str, text: str) -> bool:
+    return _MATCHERS[pattern].fullmatch(text) is not None
+
+
+def _at_most(length: int) -> str:
+    return f"must be no more than {length} characters"
+
+
+def _explained(words: str, pattern: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+# --- making names -----------------------------------------------------------------------------------------
+
+_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+"""No vowels and nothing that looks like one: a random suffix never spells a word."""
+
+
+def generate(prefix: str, random: Callable[[], float] | Random) -> str:
+    """A name from `generateName`: the prefix (cut to leave room for the rest) and five random characters."""
+    draw = random.random if isinstance(random, Random) else random
+    suffix = "".join(_ALPHABET[int(draw() * len(_ALPHABET)) % len(_ALPHABET)] for _ in range(5))
+    return prefix[:58] + suffix
+
+
+# --- metadata ---------------------------------------------------------------------------------------------
+
+_ANNOTATIONS_LIMIT: Final = 256 * 1024
+
+
+def metadata_errors(
+    metadata: Object, *, namespaced: bool, check_name: NameCheck | None = None
+) -> list[FieldError]:
+    """Everything wrong with an object's metadata; name generation has happened already."""
+    return [
+        *_name_errors(metadata, check_name or dns_subdomain),
+        *_namespace_errors(metadata, namespaced),
+        *_label_errors(metadata),
+        *_annotation_errors(metadata),
+        *_owner_errors(metadata),
+        *_finalizer_errors(metadata),
+    ]
+
+
+def _name_errors(metadata: Object, check: NameCheck) -> Iterator[FieldError]:
+    name, prefix = metadata.get("name"), metadata.get("generateName")
+    if isinstance(prefix, str) and prefix and (why := check(_mask_trailing_dash(prefix))):
+        yield faults.invalid("metadata.generateName", prefix, why)
+    if not name:
+        yield faults.required("metadata.name", "name or generateName is required")
+    elif not isinstance(name, str):
+        yield _not_text("metadata.name", name)
+    elif why := check(name):
+        yield faults.invalid("metadata.name", name, why)
+
+
+def _mask_trailing_dash(prefix: str) -> str:
+    """A prefix may end with a dash, because something will follow it."""
+    return prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+
+
+def _namespace_errors(metadata: Object, namespaced: bool) -> Iterator[FieldError]:
+    namespace = metadata.get("namespace") or ""
+    if not isinstance(namespace, str):
+        yield _not_text("metadata.namespace", namespace)
+    elif not namespaced:
+        if namespace:
+            yield faults.forbidden("metadata.namespace", "not allowed on this type")
+    elif not namespace:
+        yield faults.required("metadata.namespace")
+    elif why := dns_label(namespace):
+        yield faults.invalid("metadata.namespace", namespace, why)
+
+
+def _label_errors(metadata: Object) -> Iterator[FieldError]:
+    field = "metadata.labels"
+    for key, value in _entries(metadata, "labels"):
+        if why := qualified_name(key):
+            yield faults.invalid(field, key, why)
+        if not isinstance(value, str):
+            yield _not_text(f"{field}.{key}", value)
+        elif why := label_value(value):
+            yield faults.invalid(field, value, why)
+
+
+def _annotation_errors(metadata: Object) -> Iterator[FieldError]:
+    field, size = "metadata.annotations", 0
+    for key, value in _entries(metadata, "annotations"):
+        if why := qualified_name(key.lower()):
+            yield faults.invalid(field, key, why)
+        if isinstance(value, str):
+            size += len(key.encode(errors="replace")) + len(value.encode(errors="replace"))
+        else:
+            yield _not_text(f"{field}.{key}", value)
+    if size > _ANNOTATIONS_LIMIT:
+        yield faults.too_long(field, _ANNOTATIONS_LIMIT)
+
+
+def _entries(metadata: Object, name: str) -> list[tuple[str, JSON]]:
+    found = metadata.get(name)
+    return list(found.items()) if isinstance(found, dict) else []
+
+
+def _owner_errors(metadata: Object) -> Iterator[FieldError]:
+    field = "metadata.ownerReferences"
+    owners = metadata.get("ownerReferences")
+    listed = [owner for owner in owners if isinstance(owner, dict)] if isinstance(owners, list) else []
+    for owner in listed:
+        version = owner.get("apiVersion") or ""
+        if not split_api_version(str(version))[1]:
+            yield faults.invalid(f"{field}.apiVersion", version, "version must not be empty")
+        for name in ("kind", "name", "uid"):
+            if not owner.get(name):
+                yield faults.invalid(f"{field}.{name}", owner.get(name) or "", "must not be empty")
+        if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+            yield faults.invalid(field, owner, "/v1, Kind=Event is disallowed from being an owner")
+    controllers = [f"{o.get('kind')}/{o.get('name')}" for o in listed if o.get("controller") is True]
+    for other in controllers[1:]:
+        words = 'Only one reference can have Controller set to true. Found "true" in references for'
+        yield faults.invalid(field, listed, f"{words} {controllers[0]} and {other}")
+
+
+def _finalizer_errors(metadata: Object) -> Iterator[FieldError]:
+    field = "metadata.finalizers"
+    finalizers = metadata.get("finalizers")
+    listed = finalizers if isinstance(finalizers, list) else []
+    for name in listed:
+        if not isinstance(name, str):
+            yield _not_text(field, name)
+        elif why := qualified_name(name):
+            yield faults.invalid(field, name, why)
+    if {"orphan", "foregroundDeletion"} <= {name for name in listed if isinstance(name, str)}:
+        yield faults.invalid(field, listed, "finalizer orphan and foregroundDeletion cannot be both set")
+
+
+def _not_text(field: str, value: JSON) -> FieldError:
+    return faults.wrong_type(field, value, f"{field} in body must be of type string")

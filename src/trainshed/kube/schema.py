@@ -1,6 +1,6 @@
 """Structural schemas: compile them once, then prune, default and validate objects with them.
 
-The door to this subject; behind it are `structure` (nodes), `compiler`, `pruning`, `defaulting`, `validation`.
+The door to this subject; behind it: `structure` (nodes), `compiler`, `pruning`, `defaulting`, `validation`.
 """
 
 from __future__ import annotations
