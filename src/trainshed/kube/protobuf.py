@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One numbered field of a message; with an empty name its own fields appear in the parent (Go's inline)."""
+    """One numbered field of a message; without a name its own fields appear in the parent (Go inlines it)."""
 
     name: str
     type: str
@@ -35,6 +35,8 @@ class Field:
     mapped: bool = False
     keeps_zero: bool = False
     """Go writes unset plain scalars as zeros; only where JSON would show a zero too may it survive."""
+    always: bool = False
+    """JSON shows the field even when nobody set it."""
 
 
 Message = Mapping[int, Field]

@@ -4,5 +4,6 @@ Facts only: which number a field has on the wire, its JSON name and its type. Ho
 `kube/protobuf.py`; what the fields mean is the schemas' and the rules' business.
 
 A line of a table is `Message: number name type, ...`. `[x]` is a list, `{x}` a map from strings, the name `.`
-a member whose fields appear in its parent; `!` marks a scalar whose zero JSON shows (pointers, required ones).
+a member whose fields appear in its parent. `?` marks scalars whose zero JSON shows when somebody set it (Go's
+pointers), `!` fields which JSON always shows.
 """

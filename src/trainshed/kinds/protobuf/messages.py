@@ -53,6 +53,7 @@ def _message(line: str) -> tuple[str, Message]:
 
 
 def _field(number: str, name: str, type: str) -> tuple[int, Field]:
-    bare = type.strip("[]{}!")
-    many, mapped, keeps_zero = type[0] == "[", type[0] == "{", type[-1] == "!"
-    return int(number), Field("" if name == "." else name, bare, many, mapped, keeps_zero)
+    bare, mark = type.strip("[]{}!?"), type[-1]
+    many, mapped = type[0] == "[", type[0] == "{"
+    name = "" if name == "." else name
+    return int(number), Field(name, bare, many, mapped, keeps_zero=mark in "!?", always=mark == "!")

@@ -1,0 +1,1 @@
+"""The apps group: Deployments and their family, kept and shown so that manifests holding them apply."""

@@ -1,0 +1,1 @@
+"""The batch group: Jobs and CronJobs."""

@@ -1,0 +1,130 @@
+"""Built-in objects in the shape the real server stores them in, whoever wrote them.
+
+The real server reads every body into a typed struct and prints it again: nulls, empty lists and plain zeros
+disappear, `1024Mi` becomes `1Gi`, `+00:00` becomes `Z`, required members appear. Clients count on it when
+they compare what they sent with what is stored, and so do the rules on fields that may not change.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import NamedTuple
+
+from trainshed.kinds.protobuf.messages import messages
+from trainshed.kube import quantities
+from trainshed.kube.objects import JSON, Object
+from trainshed.kube.protobuf import Field
+
+_ZEROS: dict[str, JSON] = {"string": "", "bytes": "", "int32": 0, "int64": 0, "bool": False}
+_ZEROS |= {"quantity": "0", "intorstring": 0}
+_DROPPED = object()
+
+
+class _Shape(NamedTuple):
+    fields: dict[str, Field]
+    always: tuple[Field, ...]
+
+
+def tidy(obj: Object, message: str) -> None:
+    """Bring a whole object into canonical shape, in place. Its own metadata is the machinery's business."""
+    shape = _shape(message)
+    _tidy(
+        obj,
+        shape._replace(fields={name: field for name, field in shape.fields.items() if name != "metadata"}),
+    )
+
+
+def tidy_part(part: Object, message: str) -> None:
+    """The same for a part of an object, such as a PodSpec."""
+    _tidy(part, _shape(message))
+
+
+@cache
+def _shape(message: str) -> _Shape:
+    fields: dict[str, Field] = {}
+    for field in messages().fields[message].values():
+        fields |= {field.name: field} if field.name else _shape(field.type).fields
+    always = tuple(field for field in fields.values() if field.always and not (field.many or field.mapped))
+    return _Shape(fields, always)
+
+
+def _tidy(target: Object, shape: _Shape) -> None:
+    for name in [name for name in target if name in shape.fields]:
+        value = _canonical(target[name], shape.fields[name])
+        if value is _DROPPED:
+            del target[name]
+        else:
+            target[name] = value
+    for field in shape.always:
+        if field.name not in target:
+            target[field.name] = _zero(field)
+
+
+def _zero(field: Field) -> JSON:
+    if field.type in _ZEROS:
+        return _ZEROS[field.type]
+    made: Object = {}
+    _tidy(made, _shape(field.type))
+    return made
+
+
+def _canonical(value: JSON, field: Field) -> JSON:
+    if value is None:
+        return _DROPPED
+    if field.many or field.mapped:
+        if not value and not field.always and isinstance(value, dict | list):
+            return _DROPPED
+        _tidy_all(value, field)
+        return value
+    kept = _one(value, field)
+    is_plain_zero = not kept and isinstance(kept, str | int)
+    return _DROPPED if is_plain_zero and not field.keeps_zero else kept
+
+
+def _tidy_all(values: JSON, field: Field) -> None:
+    if isinstance(values, dict) and field.mapped:
+        for key, value in values.items():
+            values[key] = _one(value, field)
+    elif isinstance(values, list) and field.many and field.type not in _ZEROS:
+        for value in values:
+            _one(value, field)
+
+
+def _one(value: JSON, field: Field) -> JSON:
+    match field.type:
+        case "string" | "bytes" | "int32" | "int64" | "bool" | "intorstring" | "raw" | "strings":
+            return value
+        case "quantity":
+            return quantity(value)
+        case "time" | "microtime":
+            return _time(value, field.type)
+    if isinstance(value, dict):
+        _tidy(value, _shape(field.type))
+    return value
+
+
+def quantity(value: JSON) -> JSON:
+    """A quantity as Kubernetes prints it; what cannot be read stays, for validation to name."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    try:
+        return quantities.canonical(str(value).strip())
+    except ValueError:
+        return value
+
+
+def _time(value: JSON, kind: str) -> JSON:
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    if moment.tzinfo is None:
+        return value
+    digits = "microseconds" if kind == "microtime" else "seconds"
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=digits) + "Z"
+    except OverflowError:
+        return value
