@@ -1,4 +1,5 @@
-"""The `trainshed` command: one file per command, thin; exit codes 0 done, 1 failed, 2 usage, 3 cannot start or reach.
+"""The `trainshed` command: one file per command, thin.
 
-Output and messages live here; decisions live below.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 could not start or reach. Output and messages live here;
+decisions live below.
 """

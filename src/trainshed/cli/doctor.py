@@ -1,0 +1,43 @@
+"""`trainshed doctor`: what this machine can do, and how to get what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from trainshed.cli import output
+from trainshed.cli.options import DataDir, Format, Output, Verbose, folder_of
+from trainshed.compose.trouble import FAILED
+
+if TYPE_CHECKING:
+    from trainshed.compose.machine import Finding
+
+_COLOURS = {"ok": "green", "limited": "yellow", "missing": "red"}
+
+
+def doctor(data_dir: DataDir = None, form: Output = Format.table, verbose: Verbose = False) -> None:
+    """Check what this machine can do; exit code 1 when something essential is missing."""
+    # Imported here: the checks look at many corners of the machine, and only this command needs them.
+    from trainshed.compose import machine
+
+    findings = machine.examine(folder_of(data_dir))
+    if form is Format.table:
+        _print(findings)
+    else:
+        body = {"healthy": machine.is_healthy(findings), "checks": [finding.body() for finding in findings]}
+        print(output.document(body, form))
+    if not machine.is_healthy(findings):
+        raise typer.Exit(FAILED)
+
+
+def _print(findings: list[Finding]) -> None:
+    output.table(
+        ("check", "state", "found"),
+        [(finding.name, finding.state, finding.found) for finding in findings],
+        _COLOURS,
+    )
+    for finding in findings:
+        if finding.state != "ok":
+            fix = f" Fix: {finding.fix}." if finding.fix else ""
+            print(f"{finding.name}: {finding.meaning}.{fix}")

@@ -1,0 +1,71 @@
+"""Where everything lies: one folder for state, another for what can be made again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainshed.compose import trouble
+from trainshed.compose.trouble import Trouble
+
+
+@dataclass(frozen=True, slots=True)
+class DataFolder:
+    root: Path
+    cache: Path
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.root / "kubeconfig"
+
+    @property
+    def state(self) -> Path:
+        """Who runs the server at the moment, and where it listens."""
+        return self.root / "server.json"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "server.log"
+
+    @property
+    def audit(self) -> Path:
+        return self.root / "audit.log"
+
+    @property
+    def lock(self) -> Path:
+        """Held while a server is being started or stopped."""
+        return self.root / "up.lock"
+
+    def make(self) -> None:
+        """Create the folder, readable by its owner only. Raises `Trouble`."""
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except FileExistsError:
+            raise Trouble(f"{self.root} is not a folder", "choose another one with --data-dir") from None
+        except OSError as error:
+            raise trouble.from_os(error, self.root) from error
+
+
+def locate(chosen: Path | None, environment: Mapping[str, str]) -> DataFolder:
+    """The folder somebody chose, else `TRAINSHED_HOME`, else the XDG data home. Raises `Trouble`."""
+    if chosen is None and (home := environment.get("TRAINSHED_HOME")):
+        chosen = Path(home)
+    root = chosen or _xdg(environment, "XDG_DATA_HOME", ".local/share") / "trainshed"
+    cache = _xdg(environment, "XDG_CACHE_HOME", ".cache") / "trainshed"
+    try:
+        return DataFolder(root.expanduser().absolute(), cache)
+    except RuntimeError as error:
+        raise Trouble(f"cannot find the folder {root} ({error})", "name it in full") from error
+
+
+def _xdg(environment: Mapping[str, str], variable: str, usual: str) -> Path:
+    given = environment.get(variable, "")
+    if given.startswith("/"):  # the specification says to ignore relative ones
+        return Path(given)
+    try:
+        return Path(environment["HOME"] if environment.get("HOME") else Path.home()) / usual
+    except RuntimeError:
+        raise Trouble(
+            "no home folder is known", "choose a folder with --data-dir or TRAINSHED_HOME"
+        ) from None
