@@ -89,7 +89,7 @@ class OpenApi:
 
     def _digest(self, kinds: Sequence[Kind]) -> str:
         if not self._edition:
-            self._edition = hashlib.sha256(encode(self._definitions())).hexdigest()
+            self._edition = _edition(self._definitions())
         parts = [_FORM, INFO["version"], self._edition]
         for kind in kinds:
             paths = encode(operations.paths(kind, "v3"))
@@ -179,9 +179,22 @@ def components(kinds: Sequence[Kind], definitions: Mapping[str, Object]) -> dict
         name = waiting.pop()
         if name in found or name not in definitions:
             continue
-        found[name] = encode(definitions[name])
+        found[name] = _text(definitions, name)
         waiting += _references(found[name])
     return found
+
+
+def _text(definitions: Mapping[str, Object], name: str) -> bytes:
+    """A definition as JSON text; taken as it lies where the mapping keeps it so."""
+    raw: Callable[[str], bytes] | None = getattr(definitions, "raw", None)
+    return raw(name) if raw is not None else encode(definitions[name])
+
+
+def _edition(definitions: Mapping[str, Object]) -> str:
+    found = hashlib.sha256()
+    for name in definitions:
+        found.update(_text(definitions, name))
+    return found.hexdigest()
 
 
 def _references(text: bytes) -> list[str]:
