@@ -93,11 +93,14 @@ def _subresources(given: Object) -> Object:
 
 
 def _lenient(schema: Object) -> Object:
-    """The schema with nothing required, unknown fields kept and null allowed everywhere below the top."""
-    loose = {key: _lenient_value(key, value) for key, value in schema.items() if key != "required"}
+    """The schema with nothing required (map lists require their keys), null and unknown fields allowed."""
+    loose = {key: _lenient_value(key, value) for key, value in schema.items() if key not in _STRICT}
     if loose.get("type") == "object" and not isinstance(loose.get("additionalProperties"), dict):
         loose["x-kubernetes-preserve-unknown-fields"] = True
     return loose
+
+
+_STRICT: Final = frozenset(("required", "x-kubernetes-list-type", "x-kubernetes-list-map-keys"))
 
 
 def _lenient_value(key: str, value: JSON) -> JSON:
