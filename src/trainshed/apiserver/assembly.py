@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from trainshed.apiserver import admission, install, subresources, writes
+from trainshed.apiserver import admission, definitions, install, podlogs, subresources, writes
 from trainshed.apiserver.access import admintoken, bootstrap, kubeconfig, tls
 from trainshed.apiserver.access.audit import Audit
 from trainshed.apiserver.access.authentication import Authenticator
@@ -19,8 +19,6 @@ from trainshed.apiserver.access.signing import SigningKey
 from trainshed.apiserver.access.tokenrequests import TokenRequests
 from trainshed.apiserver.access.tokens import AccountTokens
 from trainshed.apiserver.app import Application
-from trainshed.apiserver.definitions import RESOURCE as DEFINITIONS
-from trainshed.apiserver.definitions import Definitions
 from trainshed.apiserver.documents import Documents
 from trainshed.apiserver.garbage import Collector
 from trainshed.apiserver.housekeeping import Housekeeper
@@ -30,6 +28,8 @@ from trainshed.apiserver.registry import Registry
 from trainshed.apiserver.reviewing import Reviewing
 from trainshed.apiserver.state import State
 from trainshed.kinds import builtin
+from trainshed.kinds.core import event_dialects
+from trainshed.kinds.kind import Dialect
 from trainshed.kinds.printing import PRINTERS
 from trainshed.kinds.rules import RULES
 from trainshed.kinds.schemas import Schemas
@@ -37,6 +37,7 @@ from trainshed.kube.objects import Object, decode
 from trainshed.store.records import Key
 from trainshed.store.store import Store
 
+DIALECTS = {"events.events.k8s.io": Dialect("events", event_dialects.to_core, event_dialects.to_events_v1)}
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
@@ -47,8 +48,8 @@ class Folder:
     root: Path
 
     @property
-    def database(self) -> Path:
-        return self.root / "state.db"
+    def store(self) -> Path:
+        return self.root / "store"
 
     @property
     def certificates(self) -> Path:
@@ -77,7 +78,7 @@ class StoredObjects:
         return (decode(record.value) for record in self.store.list(resource, namespace))
 
     def revision_of(self, resources: tuple[str, ...]) -> int:
-        return max(self.store.revision_of(resource) for resource in resources)
+        return self.store.revision_of(*resources)
 
 
 @asynccontextmanager
@@ -86,10 +87,11 @@ async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterat
     places = Folder(folder)
     certificates = tls.ensure(places.certificates, tls.server_names(bind, socket.gethostname()), datetime.now(UTC))
     schemas = Schemas.load(cache)
-    store = await Store.open(places.database)
+    store = Store.open(places.store)
     audit = Audit(places.audit)
     keeper = Housekeeper("housekeeping")
     task = asyncio.create_task(keeper.run(), name="housekeeping")
+    logs = podlogs.PodLogs(podlogs.NoAgent())
     try:
         state = _state(store, schemas)
         reviewing = _access(state, places, certificates)
@@ -100,8 +102,8 @@ async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterat
             reviewing.authenticator,
             reviewing.authorizer,
             audit,
-            Documents(state.registry, OpenApi(schemas.definitions), url, lambda: {"ping": "", "store": store.trouble}),
-            {**subresources.HANDLERS, **reviewing.handlers()},
+            Documents(state.registry, OpenApi(schemas.definitions), url, lambda: {"ping": ""}),
+            {**subresources.HANDLERS, **reviewing.handlers(), ("pods", "log", "get"): logs.handle},
         )
     finally:
         task.cancel()
@@ -111,9 +113,9 @@ async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterat
 
 
 def _state(store: Store, schemas: Schemas) -> State:
-    kinds = builtin.builtin(schemas, rules=RULES, printers=PRINTERS)
+    kinds = builtin.builtin(schemas, RULES, PRINTERS, DIALECTS)
     state = State(store, Registry(kinds), lambda: schemas.compiled(OBJECT_META))
-    state.checks.update(admission.CHECKS)
+    state.checks.update(admission.CHECKS | definitions.CHECKS)
     return state
 
 
@@ -136,14 +138,14 @@ def _access(state: State, places: Folder, certificates: tls.Certificates) -> Rev
 
 async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewing: Reviewing) -> None:
     """Bring the stored world to where this version expects it, then start what keeps it so."""
-    definitions = Definitions(state, keeper)
+    served = definitions.Definitions(state, keeper)
     namespaces = Namespaces(state, keeper, reviewing.authority.decode())
     collector = Collector(state, keeper)
-    definitions.start()
-    state.after_write += [definitions.notice, namespaces.notice, collector.notice]
+    served.start()
+    state.after_write += [served.notice, namespaces.notice, collector.notice]
     await install.namespaces(state)
     await asyncio.gather(
-        install.ensure_shipped(state, DEFINITIONS, schemas.crds()),
+        install.ensure_shipped(state, definitions.RESOURCE, schemas.crds()),
         _bootstrap_roles(state),
         install.ensure(state, "services", [install.API_SERVICE]),
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from trainshed.apiserver import negotiation
 from trainshed.apiserver.call import Call
-from trainshed.kinds import protobuf
 from trainshed.kinds.kind import Kind
-from trainshed.kube import faults, schema
+from trainshed.kinds.protobuf.messages import messages
+from trainshed.kube import faults, protobuf, schema
 from trainshed.kube.objects import Object, metadata
 
 LEVELS = ("Ignore", "Warn", "Strict")
@@ -26,8 +26,12 @@ def decoded(call: Call, kind: str, duplicates: list[str] | None = None) -> Objec
     """The body as an object, JSON, YAML or protobuf, not looked at any further."""
     request = call.request
     return negotiation.decode_body(
-        request.body, request.content_type, kind=kind, duplicates=duplicates, protobuf=protobuf.decode_body
+        request.body, request.content_type, kind=kind, duplicates=duplicates, protobuf=_from_protobuf
     )
+
+
+def _from_protobuf(data: bytes) -> Object:
+    return protobuf.decode(data, messages())
 
 
 def settle_fields(call: Call, obj: Object, duplicates: list[str]) -> None:

@@ -5,17 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from trainshed.apiserver import removal
+from trainshed.apiserver import admission, removal
 from trainshed.apiserver.housekeeping import Housekeeper
 from trainshed.apiserver.state import State, loaded
 from trainshed.kinds import custom
+from trainshed.kinds.apiextensions import naming
 from trainshed.kinds.kind import Dialect, Kind
-from trainshed.kube import lifecycle
-from trainshed.kube.objects import Object
+from trainshed.kube import conditions, lifecycle
+from trainshed.kube.objects import Object, dig
 from trainshed.store.records import Event, Key, Record
 
 RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
-CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+CLEANUP = removal.ON_DELETE[RESOURCE]
+
+
+def is_established(request: admission.Request) -> None:
+    """A definition is accepted (or its names refused) in the write itself, so its kind is served at once."""
+    if request.subresource != "status":
+        taken = naming.taken(request.state.registry.kinds(), request.obj)
+        naming.establish(request.obj, taken, request.state.timestamp())
+
+
+CHECKS: dict[str, tuple[admission.Check, ...]] = {RESOURCE: (is_established,)}
 
 
 class Definitions:
@@ -40,7 +51,8 @@ class Definitions:
 
     def _serve(self, record: Record) -> None:
         crd = loaded(record)
-        self._state.registry.install(record.key.name, _with_dialects(self._kinds(record.key, crd)))
+        if conditions.is_true(dig(crd, "status", "conditions"), "Established"):
+            self._state.registry.install(record.key.name, _with_dialects(self._kinds(record.key, crd)))
         if lifecycle.is_leaving(crd):
             self._leaving.add(record.key.name)
             self._empty_later(record.key)

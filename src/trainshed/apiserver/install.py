@@ -63,7 +63,7 @@ async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]
         old = state.store.head(Key(resource, "", item.name))
         if old is None:
             futures.append(_insert(state, kind, _labelled(item)))
-        elif (old.labels or {}).get(DIGEST_LABEL, item.digest) != item.digest:
+        elif (old.labels or {}).get(DIGEST_LABEL, _edition(item)) != _edition(item):
             futures.append(_replace(state, kind, old, _labelled(item)))
     await _all(futures)
 
@@ -71,8 +71,12 @@ async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]
 def _labelled(item: Shipped) -> Object:
     obj: Object = decode(item.raw)
     labels = obj["metadata"].setdefault("labels", {})
-    labels[DIGEST_LABEL] = item.digest
+    labels[DIGEST_LABEL] = _edition(item)
     return obj
+
+
+def _edition(item: Shipped) -> str:
+    return item.digest[:16]
 
 
 def _insert(state: State, kind: Kind, obj: Object) -> asyncio.Future[Record]:

@@ -13,6 +13,7 @@ from trainshed.apiserver.call import Call
 from trainshed.apiserver.negotiation import Wanted, answer_form
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, decode, encode
+from trainshed.store.faults import Compacted
 from trainshed.store.records import Record
 
 _EXPIRED = (
@@ -97,11 +98,13 @@ def _bare(obj: Object) -> Object:
 def _page(call: Call) -> Page:
     store, query = call.state.store, call.request.query
     selection = selecting.parse(query, call.kind)
-    records = store.list(call.kind.stored_as, call.namespace or None)
     revision = store.revision
     if token := query.get("continue"):
-        revision, after = _read_token(token, store.compacted)
+        revision, after = _read_token(token)
+        records = _as_it_was(call, revision)
         records = records[bisect_right(records, after, key=_position) :]
+    else:
+        records = store.list(call.kind.stored_as, call.namespace or None)
     if not selection.everything:
         records = [record for record in records if selection.matches(record)]
     limit = query.integer("limit") or 0
@@ -116,17 +119,24 @@ def _page(call: Call) -> Page:
     return Page(records, metadata)
 
 
+def _as_it_was(call: Call, revision: int) -> Sequence[Record]:
+    """All pages of a list show one moment: that of the first."""
+    try:
+        return call.state.store.list_at(call.kind.stored_as, call.namespace or None, revision)
+    except Compacted as error:
+        raise faults.Expired(_EXPIRED) from error
+
+
 def _position(record: Record) -> tuple[str, str]:
     return record.key.namespace, record.key.name
 
 
 def _write_token(revision: int, last: Record) -> str:
-    """All pages carry the first page's revision: a watch from it sees every change made while paging."""
     body = encode({"v": "trainshed/v1", "rv": revision, "after": _position(last)})
     return base64.urlsafe_b64encode(body).decode().rstrip("=")
 
 
-def _read_token(token: str, compacted: int) -> tuple[int, tuple[str, str]]:
+def _read_token(token: str) -> tuple[int, tuple[str, str]]:
     try:
         body = decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         namespace, name = body["after"]
@@ -135,8 +145,6 @@ def _read_token(token: str, compacted: int) -> tuple[int, tuple[str, str]]:
             raise ValueError("not a position")
     except (ValueError, KeyError, TypeError) as error:
         raise faults.BadRequest("continue key is not valid: it was not issued by this server") from error
-    if revision < compacted:
-        raise faults.Expired(_EXPIRED)
     return revision, (namespace, name)
 
 

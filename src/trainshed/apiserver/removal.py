@@ -15,6 +15,8 @@ from trainshed.kube.objects import JSON, Object, dig, metadata
 from trainshed.store.records import Record
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+ON_DELETE = {"customresourcedefinitions.apiextensions.k8s.io": "customresourcecleanup.apiextensions.k8s.io"}
+"""Kinds that cannot just go: the finalizer a deletion puts on them, for housekeeping to take off again."""
 _POLICIES = ("Foreground", "Background", "Orphan")
 _FINALIZER_OF = {"Foreground": FOREGROUND, "Orphan": ORPHAN, "Background": ""}
 
@@ -110,7 +112,9 @@ def _set_policy_finalizer(kind: Kind, obj: Object, wish: Options) -> None:
         policy = "Orphan" if kind.resource == "jobs.batch" else "Background"
     kept = [item for item in lifecycle.finalizers(obj) if item not in (FOREGROUND, ORPHAN)]
     chosen = _FINALIZER_OF[policy]
-    _set_finalizers(obj, [*kept, chosen] if chosen else kept)
+    kept += [chosen] if chosen else []
+    cleanup = ON_DELETE.get(kind.resource)
+    _set_finalizers(obj, [*kept, cleanup] if cleanup and cleanup not in kept else kept)
 
 
 def _set_finalizers(obj: Object, names: list[str]) -> None:

@@ -84,7 +84,7 @@ def listen(host: str, port: int) -> socket.socket:
 def _config(app: Application, settings: ServerSettings) -> uvicorn.Config:
     certificates = assembly.certificates_in(settings.folder)
     return uvicorn.Config(
-        app,  # type: ignore[arg-type]  # our Scope type is wider than uvicorn's unions
+        app,
         loop="none",
         http="httptools",
         ws="wsproto",

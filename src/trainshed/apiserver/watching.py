@@ -15,8 +15,9 @@ from trainshed.apiserver.call import Call
 from trainshed.apiserver.negotiation import Wanted, answer_form
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, decode, encode
+from trainshed.store.faults import Compacted
 from trainshed.store.records import Event, Record
-from trainshed.store.watchers import Compacted, Watcher
+from trainshed.store.watchers import Watcher
 
 BOOKMARK_EVERY = 60.0
 _INITIAL_END = "k8s.io/initial-events-end"
@@ -45,7 +46,7 @@ def watch(call: Call) -> Stream:
     try:
         watcher = _open(call, plan.since)
     except Compacted as error:
-        return Stream(_only_expired(plan.since, error))
+        return Stream(_only_expired(error))
     return Stream(_lines(call, plan, watcher, ()))
 
 
@@ -92,8 +93,8 @@ def _check(call: Call) -> None:
 # --- the stream -------------------------------------------------------------------------------------------
 
 
-async def _only_expired(since: int, error: Compacted) -> AsyncIterator[bytes]:
-    yield _expired(since, error)
+async def _only_expired(error: Compacted) -> AsyncIterator[bytes]:
+    yield _expired(error)
 
 
 async def _lines(call: Call, plan: Plan, watcher: Watcher, initial: Iterable[Record]) -> AsyncIterator[bytes]:
@@ -117,7 +118,7 @@ async def _lines(call: Call, plan: Plan, watcher: Watcher, initial: Iterable[Rec
             if loop.time() >= next_bookmark:
                 next_bookmark = loop.time() + _spread(call)
     except Compacted as error:
-        yield _expired(watcher.revision, error)
+        yield _expired(error)
     finally:
         watcher.close()
 
@@ -126,9 +127,8 @@ def _spread(call: Call) -> float:
     return BOOKMARK_EVERY * (0.75 + call.state.random.random() / 2)
 
 
-def _expired(since: int, error: Compacted) -> bytes:
-    fault = faults.Expired(f"too old resource version: {since} ({error.compacted})")
-    return encode({"type": "ERROR", "object": fault.status()}) + b"\n"
+def _expired(error: Compacted) -> bytes:
+    return encode({"type": "ERROR", "object": error.status()}) + b"\n"
 
 
 class _Writer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trainshed.kinds.apiextensions import defaults, validate
 from trainshed.kinds.apps import workloads
 from trainshed.kinds.batch import cronjobs, jobs
 from trainshed.kinds.coordination import leases
@@ -49,5 +50,12 @@ RULES: Mapping[str, Rules] = {
     f"rolebindings.{_RBAC}": bindings.RULES,
     f"clusterrolebindings.{_RBAC}": bindings.CLUSTER_RULES,
     "priorityclasses.scheduling.k8s.io": priorityclasses.RULES,
+    "customresourcedefinitions.apiextensions.k8s.io": Rules(
+        defaults=defaults.defaults,
+        on_create=defaults.on_create,
+        on_update=defaults.on_update,
+        validate=validate.validate,
+        validate_status=validate.validate_status,
+    ),
     **workloads.RULES,
 }

@@ -48,12 +48,12 @@ def keep_only_status(new: Object, old: Object) -> Object:
 
 def spec_changed(new: Object, old: Object) -> bool:
     """Whether anything outside metadata and status differs (what `generation` counts)."""
-    return _desired(new) != _desired(old)
+    return bool(_desired(new) != _desired(old))
 
 
 def same(new: Object, old: Object) -> bool:
     """Whether a write would change nothing; managedFields and resourceVersion do not count."""
-    return _content(new) == _content(old)
+    return bool(_content(new) == _content(old))
 
 
 def bump_generation(new: Object, old: Object) -> None:
