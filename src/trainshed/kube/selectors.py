@@ -94,7 +94,7 @@ def parse_labels(text: str) -> LabelSelector:
     if not text:
         return EVERYTHING
     try:
-        requirements = _Parser(text).requirements()
+        requirements = list(_Parser(text).requirements())
     except ValueError as wrong:
         raise faults.BadRequest(str(wrong)) from None
     return LabelSelector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
