@@ -202,47 +202,45 @@ def _references(text: bytes) -> list[str]:
 
 
 def custom_schemas(kind: Kind, definitions: Mapping[str, Object]) -> dict[str, Object]:
-    """The schemas of a custom kind and of its list, as clients expect them of any kind."""
+    """The schemas of a custom kind and of its list, with the members that objects of any kind have."""
     own = dict(kind.source()) if kind.source is not None else {}
-    if not own:
-        # Without properties clients take the schema for open.
-        own = {"type": "object"}
-    else:
-        own["properties"] = {**(own.get("properties") or {}), **_type_meta(), "metadata": _meta("ObjectMeta")}
-    own["x-kubernetes-group-version-kind"] = [_gvk(kind, kind.kind)]
+    # A schema without properties is left so: clients take it for open.
+    if own:
+        own["properties"] = {**(own.get("properties") or {}), **_common(definitions, "Pod", "ObjectMeta")}
+    own |= {"type": "object", "x-kubernetes-group-version-kind": [_gvk(kind, kind.kind)]}
+    item = {"allOf": [{"$ref": PREFIX["v3"] + kind.definition}], "default": {}}
     listed = {
         "type": "object",
         "description": f"{kind.list_kind} is a list of {kind.kind}",
         "required": ["items"],
         "properties": {
-            **_type_meta(),
-            "items": {
-                "type": "array",
-                "description": f"List of {kind.plural}.",
-                "items": {"allOf": [{"$ref": PREFIX["v3"] + kind.definition}], "default": {}},
-            },
-            "metadata": _meta("ListMeta"),
+            **_common(definitions, "PodList", "ListMeta"),
+            "items": {"type": "array", "description": f"List of {kind.plural}.", "items": item},
         },
         "x-kubernetes-group-version-kind": [_gvk(kind, kind.list_kind)],
     }
     return {kind.definition: own, operations.list_definition(kind): listed}
 
 
+def _common(definitions: Mapping[str, Object], model: str, meta: str) -> Object:
+    """apiVersion, kind and metadata, described as those of a built-in kind are."""
+    name = f"io.k8s.api.core.v1.{model}"
+    described = definitions[name].get("properties", {}) if name in definitions else {}
+    texts = {
+        field: {"description": described[field]["description"]}
+        for field in ("apiVersion", "kind", "metadata")
+        if "description" in described.get(field, {})
+    }
+    reference = {"allOf": [{"$ref": f"{PREFIX['v3']}{META}.{meta}"}], "default": {}}
+    return {
+        "apiVersion": {"type": "string"} | texts.get("apiVersion", {}),
+        "kind": {"type": "string"} | texts.get("kind", {}),
+        "metadata": reference | texts.get("metadata", {}),
+    }
+
+
 def _gvk(kind: Kind, name: str) -> Object:
     return {"group": kind.group, "version": kind.version, "kind": name}
-
-
-def _meta(name: str) -> Object:
-    described = {"ObjectMeta": "Standard object's metadata.", "ListMeta": "Standard list metadata."}
-    reference = [{"$ref": f"{PREFIX['v3']}{META}.{name}"}]
-    return {"allOf": reference, "default": {}, "description": described[name]}
-
-
-def _type_meta() -> Object:
-    return {
-        "apiVersion": {"type": "string", "description": "Group and version of the schema of this object."},
-        "kind": {"type": "string", "description": "Kind of this object, in CamelCase."},
-    }
 
 
 def _packed(body: bytes) -> bytes:

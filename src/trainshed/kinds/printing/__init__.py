@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from trainshed.kinds.printing import cluster, events, network, pods, storage, workloads
+from trainshed.kinds.printing import cluster, events, network, pods, scaling, storage, workloads
 from trainshed.kinds.printing.cluster import DEFAULT
 from trainshed.kinds.printing.printer import Printer
 
@@ -20,6 +20,7 @@ PRINTERS: Mapping[str, Printer] = MappingProxyType(
     | events.PRINTERS
     | network.PRINTERS
     | pods.PRINTERS
+    | scaling.PRINTERS
     | storage.PRINTERS
     | workloads.PRINTERS
 )

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from trainshed.kinds.printing.printer import NAME, Printer, column, mapping, name_of, number, text, wide
 from trainshed.kube import ages
-from trainshed.kube.objects import JSON, Object, dig
+from trainshed.kube.objects import JSON, Object
 
 
 @dataclass(frozen=True, slots=True)
