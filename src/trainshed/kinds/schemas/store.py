@@ -62,6 +62,11 @@ class Schemas:
         """
         return cls(_Cache(cache_dir, tuple(packages.find(*names) for names in packages.ALL)))
 
+    @property
+    def edition(self) -> str:
+        """Changes whenever anything of the schemas may have changed."""
+        return self._cache.digest
+
     def definitions(self) -> Definitions:
         return self._definitions
 
@@ -139,7 +144,7 @@ class _Cache:
 
     def __init__(self, folder: Path, found: tuple[packages.Package, ...]) -> None:
         self._folder, self._packages = folder, found
-        self._digest = _digest(found)
+        self.digest = _digest(found)
         self._unwritten: Made | None = None
 
     def read(self, part: str, shape: type[_T]) -> _T:
@@ -152,10 +157,9 @@ class _Cache:
         if self._unwritten is None:
             with contextlib.suppress(OSError):
                 yield self._path(part).read_bytes()
-            self._make()
-        yield getattr(self._unwritten, part) if self._unwritten else self._path(part).read_bytes()
+        yield getattr(self._unwritten or self._make(), part)
 
-    def _make(self) -> None:
+    def _make(self) -> Made:
         made = generate(self._packages)
         try:
             for part, data in made._asdict().items():
@@ -163,9 +167,10 @@ class _Cache:
             self._remove_others()
         except OSError:
             self._unwritten = made
+        return made
 
     def _path(self, part: str) -> Path:
-        return self._folder / f"{part}-{self._digest}.json"
+        return self._folder / f"{part}-{self.digest}.json"
 
     def _remove_others(self) -> None:
         for part in Made._fields:
