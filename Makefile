@@ -1,0 +1,40 @@
+# The front door. Every target does its own set-up and can be repeated; nothing is done twice.
+
+BIN := .venv/bin
+STAMP := .venv/.ready
+PYTEST_ARGS ?= -n auto
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fmt bench clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP)  ## Make .venv with trainshed and the developer tools in it
+
+$(STAMP): pyproject.toml constraints.txt scripts/setup.sh
+	@scripts/setup.sh .venv
+	@touch $@
+
+demo: $(STAMP)  ## Start a control plane, send it a TrainJob, show what it sees, clean up
+	@scripts/demo.sh
+
+test: $(STAMP)  ## Run all tests (PYTEST_ARGS="-k word" for some)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: $(STAMP)  ## Formatting, lint, types, import rules, spelling
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell src tests docs examples scripts bench README.md CHANGELOG.md CONTRIBUTING.md
+
+fmt: $(STAMP)  ## Format and fix what can be fixed by itself
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP)  ## Measure speed and size, as ratios to a baseline in the same run
+	$(BIN)/python -m bench
+
+clean:  ## Remove everything that was made here
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
