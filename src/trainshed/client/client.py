@@ -131,7 +131,7 @@ class Client:
         """Pieces of a container's log as they come; close the iterator to stop following."""
         request = requests.logs(pod, self._place(namespace), options or LogOptions())
         async with self.stream(request) as stream:
-            if stream.code != 200:
+            if not 200 <= stream.code < 300:
                 raise answers.fault(await stream.read())
             async for piece in stream.chunks():
                 yield piece

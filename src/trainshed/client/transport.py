@@ -6,6 +6,7 @@ What aiohttp raises is mapped here, once, to the tree of `failures`; nobody abov
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import ssl
 import tempfile
@@ -28,6 +29,7 @@ from trainshed.client.requests import Request
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 _LONGEST_LINE = 64 * 1024 * 1024
+_LARGE_BODY = 512 * 1024
 _LONGEST_HEADER = 64 * 1024
 
 
@@ -121,7 +123,7 @@ class HttpTransport:
             response = await self._open().request(
                 request.method,
                 URL(self._base + request.target, encoded=True),
-                data=request.body or None,
+                data=_payload(request.body),
                 headers=_outgoing(request, proof),
                 timeout=limits,
                 ssl=self._context(proof),
@@ -131,8 +133,7 @@ class HttpTransport:
         try:
             yield Stream(response, self._config.server)
         finally:
-            # A half-read stream cannot be reused; a finished one returns to the pool by itself.
-            response.close() if not response.content.is_eof() else response.release()
+            _leave(response)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -174,11 +175,25 @@ def _outgoing(request: Request, proof: Proof) -> list[tuple[str, str]]:
     return [agent, ("Accept-Encoding", "identity"), *request.headers.items(), *proof.headers]
 
 
+def _payload(body: bytes) -> bytes | io.BytesIO | None:
+    """A body in the form aiohttp wants: large ones as a file, so that they are written piece by piece."""
+    return (io.BytesIO(body) if len(body) > _LARGE_BODY else body) or None
+
+
 def _headers(response: aiohttp.ClientResponse) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name, value in response.headers.items():
         found[name.lower()] = (*found.get(name.lower(), ()), value)
     return found
+
+
+def _leave(response: aiohttp.ClientResponse) -> None:
+    """Return a finished answer's connection to the pool; cut one whose answer nobody will read to its end."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        # Not close(): over TLS that waits for the other side's goodbye, which a busy stream may never send.
+        connection.transport.abort()
+    response.close()
 
 
 # --- TLS ----------------------------------------------------------------------------------------------------

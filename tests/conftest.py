@@ -1,0 +1,66 @@
+"""Fixtures for tests that talk to a running API server: ours by default, any cluster with --kubeconfig."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests import servers
+from tests.servers import Cluster
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--kubeconfig", default="", help="run the contract tests against this cluster, not our own server"
+    )
+
+
+@pytest.fixture(scope="session")
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One API server for all tests of a worker."""
+    folder = tmp_path_factory.mktemp("cluster")
+    if given := request.config.getoption("--kubeconfig"):
+        yield Cluster(Path(given).absolute(), folder)
+        return
+    with servers.running(folder) as found:
+        yield found
+
+
+class Kubectl(Protocol):
+    def __call__(
+        self, *args: str, input: str = "", fails: bool = False, timeout: float = 60.0
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture
+def kubectl(cluster: Cluster) -> Kubectl:
+    """Runs the real kubectl against the cluster; a wrong exit code fails the test with what was printed."""
+    program = shutil.which("kubectl")
+    if program is None:
+        pytest.fail("kubectl is not installed: these tests need the real one")
+    return _Runner([program, "--cache-dir", str(cluster.home / "kube-cache")], cluster.environment())
+
+
+class _Runner:
+    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
+        self._command, self._environment = command, environment
+
+    def __call__(
+        self, *args: str, input: str = "", fails: bool = False, timeout: float = 60.0
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [*self._command, *args],
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=self._environment,
+        )
+        if bool(done.returncode) != fails:
+            pytest.fail(f"kubectl {' '.join(args)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
