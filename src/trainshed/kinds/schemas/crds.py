@@ -8,7 +8,7 @@ from typing import Final
 
 import yaml
 
-from trainshed.kinds.schemas.inlining import Inliner
+from trainshed.kinds.schemas.inlining import Inliner, merged
 from trainshed.kinds.schemas.packages import Package
 from trainshed.kube.objects import JSON, Object
 
@@ -41,7 +41,9 @@ def _table(name: str) -> Object:
 
 
 def _schema(inliner: Inliner, table: Object, kind: Object) -> Object:
-    model = inliner.model(kind["model"], describe=table.get("describe", True))
+    model = merged(
+        inliner.model(kind["model"], describe=table.get("describe", True)), kind.get("overlay", {})
+    )
     return {**model, "properties": {**model["properties"], **_OWN_FIELDS}}
 
 
