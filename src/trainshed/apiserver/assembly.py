@@ -33,6 +33,7 @@ from trainshed.kinds.kind import Dialect
 from trainshed.kinds.printing import PRINTERS
 from trainshed.kinds.rules import RULES
 from trainshed.kinds.schemas import Schemas
+from trainshed.kinds.trainer import runtimes
 from trainshed.kube.objects import Object, decode
 from trainshed.store.records import Key
 from trainshed.store.store import Store
@@ -149,6 +150,7 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
         _bootstrap_roles(state),
         install.ensure(state, "services", [install.API_SERVICE]),
     )
+    await install.ensure_shipped(state, "clustertrainingruntimes.trainer.kubeflow.org", runtimes.builtin())
     namespaces.start()
     collector.start()
 

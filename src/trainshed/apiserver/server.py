@@ -93,6 +93,7 @@ def _config(app: Application, settings: ServerSettings) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         ssl_certfile=certificates.certificate,
         ssl_keyfile=certificates.key,
         ssl_version=ssl.PROTOCOL_TLS_SERVER,

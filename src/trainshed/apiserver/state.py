@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import uuid
 from collections.abc import Callable
@@ -20,6 +21,25 @@ from trainshed.store.store import Store
 if TYPE_CHECKING:
     from trainshed.apiserver.admission import Check
 
+class Uids:
+    """Random uids, many per system call: asking the kernel for each costs more than the rest of a small write."""
+
+    _SIZE, _COUNT = 16, 256
+
+    def __init__(self) -> None:
+        self._pool: list[str] = []
+
+    def __next__(self) -> str:
+        if not self._pool:
+            bits = os.urandom(self._SIZE * self._COUNT)
+            self._pool = [self._uid(bits[start : start + self._SIZE]) for start in range(0, len(bits), self._SIZE)]
+        return self._pool.pop()
+
+    @staticmethod
+    def _uid(bits: bytes) -> str:
+        return str(uuid.UUID(bytes=bits, version=4))
+
+
 AfterWrite = Callable[[Kind, Event], None]
 
 
@@ -30,6 +50,7 @@ class State:
     object_meta: Callable[[], Schema]
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     random: random.Random = field(default_factory=random.SystemRandom)
+    new_uid: Callable[[], str] = field(default_factory=lambda: Uids().__next__)
     checks: dict[str, tuple[Check, ...]] = field(default_factory=dict)
     """Admission checks by resource, in order."""
     after_write: list[AfterWrite] = field(default_factory=list)
@@ -37,9 +58,6 @@ class State:
 
     def timestamp(self) -> str:
         return ages.timestamp(self.now())
-
-    def new_uid(self) -> str:
-        return str(uuid.uuid4())
 
     def get(self, resource: str, namespace: str, name: str) -> Object | None:
         """A durable object, decoded; for lookups by admission, access and controllers inside the server."""
