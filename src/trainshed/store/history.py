@@ -122,9 +122,9 @@ class History:
         return self.shrink(7 / 8)
 
     def shrink(self, share: float) -> bool:
-        """Cut the window to a share of its bounds."""
-        most_events = int(self._settings.window_events * share)
-        most_bytes = int(self._settings.window_bytes * share)
+        """Cut the window to a share of what it holds, or of its bounds where it holds more."""
+        most_events = int(min(self._settings.window_events, len(self._order)) * share)
+        most_bytes = int(min(self._settings.window_bytes, self._bytes) * share)
         cuts: Counter[str] = Counter()
         while self._order and (len(self._order) > most_events or self._bytes > most_bytes):
             resource = self._order.popleft()

@@ -77,6 +77,12 @@ class Database:
     def compacted(self) -> int:
         return self._number("compacted")
 
+    @property
+    def synchronous(self) -> int:
+        """2 is FULL: a commit returns when it is on the disk."""
+        level: int = self._run("PRAGMA synchronous").fetchone()[0]
+        return level
+
     def load(self) -> Iterator[tuple[Record, int, bool]]:
         """All rows in order: the record, what it replaced, whether it is a deletion."""
         with border(self.path):
