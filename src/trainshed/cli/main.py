@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Sequence
 
 import typer
@@ -67,6 +66,8 @@ def _wrong_usage(error: typer.TyperException) -> int:
 
 def _failed(message: str, hint: str, code: int) -> int:
     if is_verbose():
+        import traceback
+
         traceback.print_exc()
     hinted = f" Hint: {hint}." if hint else ""
     print(f"Error: {' '.join(message.split()).rstrip('.')}.{hinted}", file=sys.stderr)

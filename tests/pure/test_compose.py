@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trainshed.compose import capabilities, datafolder, machine, processes, statefile, trouble
+from trainshed.compose.datafolder import DataFolder
+from trainshed.compose.processes import Process
+from trainshed.compose.statefile import ServerState
+from trainshed.compose.trouble import Trouble
+
+
+@pytest.mark.parametrize(
+    ("chosen", "environment", "root"),
+    [
+        (Path("/chosen"), {"TRAINSHED_HOME": "/env", "HOME": "/home/me"}, "/chosen"),
+        (None, {"TRAINSHED_HOME": "/env", "HOME": "/home/me"}, "/env"),
+        (None, {"XDG_DATA_HOME": "/xdg", "HOME": "/home/me"}, "/xdg/trainshed"),
+        (None, {"XDG_DATA_HOME": "relative", "HOME": "/home/me"}, "/home/me/.local/share/trainshed"),
+        (None, {"HOME": "/home/me"}, "/home/me/.local/share/trainshed"),
+    ],
+)
+def test_the_data_folder_is_chosen_by_option_variable_and_convention(
+    chosen: Path | None, environment: dict[str, str], root: str
+) -> None:
+    assert datafolder.locate(chosen, environment).root == Path(root)
+
+
+def test_a_relative_folder_means_the_one_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert datafolder.locate(Path("data"), {"HOME": "/home/me"}).root == tmp_path / "data"
+
+
+def test_a_new_data_folder_is_private(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "a" / "data", tmp_path / "cache")
+    folder.make()
+    assert folder.root.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    with pytest.raises(Trouble, match="is not a folder"):
+        DataFolder(tmp_path / "data", tmp_path).make()
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [(errno.ENOSPC, "no space left"), (errno.EROFS, "cannot write"), (errno.EIO, "cannot use")],
+)
+def test_refusals_of_the_system_become_one_line_with_a_hint(number: int, message: str) -> None:
+    found = trouble.from_os(OSError(number, os.strerror(number)), Path("/x"))
+    assert found.message.startswith(message)
+    assert found.hint
+    assert found.code == 3
+
+
+def test_a_trouble_survives_the_way_to_another_process() -> None:
+    read = trouble.read(Trouble("a", "b", 1).written())
+    assert (read.message, read.hint, read.code) == ("a", "b", 1)
+    with pytest.raises(ValueError, match="Expecting value"):
+        trouble.read("")
+
+
+def a_state(process: Process) -> ServerState:
+    return ServerState(process, "https://127.0.0.1:1", "127.0.0.1", 1, "0", "2026-01-01T00:00:00Z")
+
+
+def test_a_note_of_a_living_process_counts(tmp_path: Path) -> None:
+    note = tmp_path / "server.json"
+    statefile.write(note, a_state(processes.this()))
+    assert statefile.running(note) == a_state(processes.this())
+    statefile.remove(note, Process(1, "another"))
+    assert note.exists(), "somebody else's note stays"
+    statefile.remove(note, processes.this())
+    assert not note.exists()
+
+
+def test_a_note_whose_pid_was_reused_is_stale(tmp_path: Path) -> None:
+    note = tmp_path / "server.json"
+    statefile.write(note, a_state(Process(os.getpid(), "before the flood")))
+    assert statefile.running(note) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"process": {"pid": "x"}}', '{"process": 1}'])
+def test_a_damaged_note_counts_as_none(tmp_path: Path, text: str) -> None:
+    note = tmp_path / "server.json"
+    note.write_text(text)
+    assert statefile.running(note) is None
+
+
+def a_child(code: str) -> tuple[subprocess.Popen[bytes], Process]:
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"ready\n"
+    return child, Process(child.pid, processes.birth(child.pid) or "")
+
+
+def test_a_process_that_listens_to_sigterm_is_stopped() -> None:
+    child, process = a_child("import signal; print('ready', flush=True); signal.pause()")
+    with child:
+        assert processes.stop(process, 10) == "stopped"
+        assert child.wait(10) == -signal.SIGTERM
+    assert not process.is_alive
+    assert processes.stop(process, 10) == "gone"
+
+
+def test_a_process_deaf_to_sigterm_is_killed() -> None:
+    deaf = "import signal; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); signal.sigwait([2])"
+    child, process = a_child(deaf)
+    with child:
+        assert processes.stop(process, 0.1) == "killed"
+        assert child.wait(10) == -signal.SIGKILL
+
+
+def test_a_later_process_with_the_same_pid_is_never_signalled() -> None:
+    child, process = a_child("import signal; print('ready', flush=True); signal.pause()")
+    with child:
+        assert processes.stop(Process(process.pid, "another"), 1) == "gone"
+        assert process.is_alive
+        child.kill()
+
+
+def test_an_ended_child_nobody_waited_for_is_not_alive() -> None:
+    child, process = a_child("print('ready')")
+    with child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert not process.is_alive
+
+
+def test_every_finding_that_is_not_ok_says_what_it_means(tmp_path: Path) -> None:
+    findings = machine.examine(DataFolder(tmp_path / "data", tmp_path))
+    assert {finding.name for finding in findings} >= {
+        "bubblewrap",
+        "cgroups",
+        "gpus",
+        "kubectl",
+        "user namespaces",
+    }
+    assert all(finding.meaning for finding in findings if finding.state != "ok")
+    json.dumps([finding.body() for finding in findings])
+    assert machine.is_healthy(findings)
+    assert not (tmp_path / "data").exists(), "looking changes nothing"
+
+
+def test_control_groups_are_recognised(tmp_path: Path) -> None:
+    assert capabilities.cgroups(tmp_path) == (0, [])
+    (tmp_path / "memory").mkdir()
+    assert capabilities.cgroups(tmp_path) == (1, [])
+    (tmp_path / "cgroup.controllers").write_text("cpu memory io\n")
+    assert capabilities.cgroups(tmp_path)[0] == 2
