@@ -33,7 +33,7 @@ from trainshed.kinds.kind import Dialect
 from trainshed.kinds.printing import PRINTERS
 from trainshed.kinds.rules import RULES
 from trainshed.kinds.schemas import Schemas
-from trainshed.kinds.trainer import runtimes
+from trainshed.kinds.trainer import publication, runtimes
 from trainshed.kube.objects import Object, decode
 from trainshed.store.records import Key
 from trainshed.store.store import Store
@@ -149,6 +149,7 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
         install.ensure_shipped(state, definitions.RESOURCE, schemas.crds()),
         _bootstrap_roles(state),
         install.ensure(state, "services", [install.API_SERVICE]),
+        *(install.ensure(state, resource, [obj]) for resource, obj in publication.objects().items()),
     )
     await install.ensure_shipped(state, "clustertrainingruntimes.trainer.kubeflow.org", runtimes.builtin())
     namespaces.start()

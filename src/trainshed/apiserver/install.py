@@ -80,7 +80,7 @@ def _edition(item: Shipped) -> str:
 
 
 def _insert(state: State, kind: Kind, obj: Object) -> asyncio.Future[Record]:
-    schema.default(kind.schema(), obj)
+    _shape(kind, obj)
     return writes.begin_insert(state, kind, obj, WRITER, obj["metadata"].get("namespace", ""))
 
 
@@ -89,8 +89,13 @@ def _replace(state: State, kind: Kind, old: Record, obj: Object) -> asyncio.Futu
     before = rendering.spoken(kind, old)
     for name in ("labels", "annotations"):
         obj["metadata"][name] = {**before["metadata"].get(name, {}), **obj["metadata"].get(name, {})}
-    schema.default(kind.schema(), obj)
+    _shape(kind, obj)
     return writes.begin_replace(state, kind, old, obj, WRITER)
+
+
+def _shape(kind: Kind, obj: Object) -> None:
+    schema.prune(kind.schema(), obj)
+    schema.default(kind.schema(), obj)
 
 
 def _present(state: State, kind: Kind, obj: Object) -> bool:
