@@ -27,6 +27,8 @@ Definitions = Callable[[], Mapping[str, Object]]
 INFO = {"title": "Kubernetes", "version": "v1.32.4"}
 PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """Spelled with a dot: Go's MIME parser rejects the `@` that clients write in their Accept header."""
+_V2, _V3 = "/openapi/v2", "/openapi/v3"
+_READABLE = (negotiation.JSON_TYPE, "application/*", "*/*")
 _FORM = "1"
 """Part of every hash: raise it when the same kinds and definitions give another document."""
 _FOR_EVER = [(b"cache-control", b"public, immutable"), (b"expires", b"Fri, 01 Jan 2100 00:00:00 GMT")]
@@ -60,31 +62,25 @@ class OpenApi:
     def find(self, path: str, hash: str, accept: str, served: Served, encodings: str = "") -> Answer | None:
         """The answer for a path below /openapi; `encodings` is the Accept-Encoding header."""
         path = path.rstrip("/")
-        if path == "/openapi/v2" and "proto-openapi" in accept:
+        if path == _V2 and "proto-openapi" in accept:
             return Answer(b"", 200, PROTOBUF_V2.encode(), [*_NEVER, _VARY])
-        if not path.startswith(("/openapi/v2", "/openapi/v3")):
-            return None
         if not any(clause.media_type in _READABLE for clause in negotiation.clauses(accept)):
-            raise faults.NotAcceptable(
-                f"only the following media types are accepted: {negotiation.JSON_TYPE}"
-            )
+            raise faults.NotAcceptable("only the following media types are accepted: application/json")
         self._refresh(served)
-        if path == "/openapi/v3":
+        if path == _V3:
             return Answer(encode(self._index()), 200, headers=[*_NEVER, _VARY])
-        name = path.removeprefix("/openapi/v3/")
-        return self._answer(name, hash, served.kinds(), encodings) if name in self._kept else None
+        return self._answer(path, hash, served.kinds(), encodings) if path in self._kept else None
 
     def _refresh(self, served: Served) -> None:
         """Forget documents whose kinds have changed; the others stay as they are."""
         if self._generation == served.generation:
             return
-        fresh = {
-            name: _Kept(self._digest(members)) for name, members in by_group_version(served.kinds()).items()
-        }
-        fresh["/openapi/v2"] = _Kept(self._digest(served.kinds()))
-        for name, old in self._kept.items():
-            if name in fresh and fresh[name].digest == old.digest:
-                fresh[name] = old
+        kinds = served.kinds()
+        fresh = {path: _Kept(self._digest(members)) for path, members in by_path(kinds).items()}
+        fresh[_V2] = _Kept(self._digest(kinds))
+        for path, old in self._kept.items():
+            if path in fresh and fresh[path].digest == old.digest:
+                fresh[path] = old
         self._kept, self._generation = fresh, served.generation
 
     def _digest(self, kinds: Sequence[Kind]) -> str:
@@ -97,42 +93,39 @@ class OpenApi:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest().upper()
 
     def _index(self) -> Object:
+        listed = {path: kept.digest for path, kept in self._kept.items() if path != _V2}
         return {
             "paths": {
-                name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={kept.digest}"}
-                for name, kept in self._kept.items()
-                if name != "/openapi/v2"
+                path.removeprefix(f"{_V3}/"): {"serverRelativeURL": f"{path}?hash={digest}"}
+                for path, digest in listed.items()
             }
         }
 
-    def _answer(self, name: str, hash: str, kinds: Sequence[Kind], encodings: str) -> Answer:
-        kept = self._kept[name]
+    def _answer(self, path: str, hash: str, kinds: Sequence[Kind], encodings: str) -> Answer:
+        kept = self._kept[path]
         if hash and hash != kept.digest:
-            target = f"/openapi/v3/{name}?hash={kept.digest}"
+            target = f"{path}?hash={kept.digest}"
             return Answer(b"", 301, headers=[(b"location", target.encode()), *_NEVER])
         if not kept.packed:
-            kept.packed = _packed(self._render(name, kinds))
+            kept.packed = _packed(self._render(path, kinds))
         headers = [(b"etag", f'"{kept.digest}"'.encode()), *(_FOR_EVER if hash else _NEVER), _VARY]
         if "gzip" in encodings:
             return Answer(kept.packed, 200, headers=[*headers, (b"content-encoding", b"gzip")])
         return Answer(zlib.decompress(kept.packed, wbits=31), 200, headers=headers)
 
-    def _render(self, name: str, kinds: Sequence[Kind]) -> bytes:
+    def _render(self, path: str, kinds: Sequence[Kind]) -> bytes:
         definitions = self._definitions()
-        if name == "/openapi/v2":
+        if path == _V2:
             return swagger.document(kinds, lambda members: components(members, definitions), INFO)
-        return document(by_group_version(kinds)[name], definitions)
+        return document(by_path(kinds)[path], definitions)
 
 
-_READABLE = (negotiation.JSON_TYPE, "application/*", "*/*")
-
-
-def by_group_version(kinds: Sequence[Kind]) -> dict[str, list[Kind]]:
-    """The kinds of each document, by its name in the index: `api/v1`, `apis/batch/v1`."""
+def by_path(kinds: Sequence[Kind]) -> dict[str, list[Kind]]:
+    """The kinds of each v3 document, by its path: `/openapi/v3/api/v1`, `/openapi/v3/apis/batch/v1`."""
     found: dict[str, list[Kind]] = {}
     for kind in kinds:
         name = f"apis/{kind.api_version}" if kind.group else f"api/{kind.version}"
-        found.setdefault(name, []).append(kind)
+        found.setdefault(f"{_V3}/{name}", []).append(kind)
     return dict(sorted(found.items()))
 
 

@@ -159,7 +159,7 @@ class Reader:
             return _binary(text)
         if tag.startswith(_TAGS) and tag != _TAGS + "str":
             return _tagged(tag.removeprefix(_TAGS), text)
-        return _resolve(text) if plain and not tag else text
+        return resolve(text) if plain and not tag else text
 
     def _expects_key(self) -> bool:
         frame = self._stack[-1] if self._stack else None
@@ -170,8 +170,8 @@ def _line(event: yaml.Event) -> int:
     return event.start_mark.line + 1 if event.start_mark else 0
 
 
-def _resolve(text: str) -> JSON:
-    """The value of a bare word."""
+def resolve(text: str) -> JSON:
+    """The value of a bare word; ValueError for what JSON cannot hold."""
     if text in _WORDS:
         return _finite(_WORDS[text])
     if not text[0].isdigit() and text[0] not in "+-.":
@@ -199,7 +199,7 @@ def _finite(value: JSON) -> JSON:
 
 
 def _tagged(tag: str, text: str) -> JSON:
-    value = _resolve(text)
+    value = resolve(text)
     if tag == "float" and type(value) is int:
         return float(value)
     wanted = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(tag)
