@@ -16,8 +16,8 @@ from trainshed.kube import quantities
 from trainshed.kube.objects import JSON, Object
 from trainshed.kube.protobuf import Field
 
-_ZEROS: dict[str, JSON] = {"string": "", "bytes": "", "int32": 0, "int64": 0, "bool": False}
-_ZEROS |= {"quantity": "0", "intorstring": 0}
+_PLAIN: dict[str, JSON] = {"string": "", "bytes": "", "int32": 0, "int64": 0, "bool": False}
+_ZEROS: dict[str, JSON] = _PLAIN | {"quantity": "0", "intorstring": 0}
 _DROPPED = object()
 
 
@@ -78,14 +78,14 @@ def _canonical(value: JSON, field: Field) -> JSON:
         _tidy_all(value, field)
         return value
     kept = _one(value, field)
-    is_plain_zero = not kept and isinstance(kept, str | int)
-    return _DROPPED if is_plain_zero and not field.keeps_zero else kept
+    is_zero = field.type in _PLAIN and not kept and isinstance(kept, str | int)
+    return _DROPPED if is_zero and not field.keeps_zero else kept
 
 
 def _tidy_all(values: JSON, field: Field) -> None:
     if isinstance(values, dict) and field.mapped:
         for key, value in values.items():
-            values[key] = _one(value, field)
+            values[key] = "" if value is None and field.type == "string" else _one(value, field)
     elif isinstance(values, list) and field.many and field.type not in _ZEROS:
         for value in values:
             _one(value, field)

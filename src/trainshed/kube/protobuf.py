@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from trainshed.kube import objects
+from trainshed.kube import documents, objects
 from trainshed.kube.faults import BadRequest
 from trainshed.kube.objects import JSON, Object
 
@@ -242,22 +242,9 @@ def _embedded(data: bytes) -> JSON:
         value = objects.decode(data)
     except (ValueError, RecursionError):
         raise _Broken("an embedded document is not JSON") from None
-    if _is_too_deep(value):
+    if documents.is_too_deep(value):
         raise _Broken("nested too deeply")
     return value
-
-
-def _is_too_deep(value: JSON) -> bool:
-    level = [value]
-    for _ in range(MOST_NESTING):
-        level = [item for node in level if isinstance(node, dict | list) for item in _children(node)]
-        if not level:
-            return False
-    return True
-
-
-def _children(node: JSON) -> list[JSON]:
-    return list(node.values()) if isinstance(node, dict) else node
 
 
 def _int_or_string(parts: Object) -> JSON:

@@ -55,6 +55,7 @@ def _rules(message: str, default: Callable[[Object], None]) -> Rules:
 
     def prepare(workload: Object) -> None:
         workload["status"] = {}
+        tidy(workload, message)
 
     return Rules(defaults=defaults, on_create=prepare)
 

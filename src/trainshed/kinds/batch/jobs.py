@@ -40,10 +40,13 @@ def prepare(job: Object) -> None:
         return
     uid, name = text(job, "metadata", "uid"), text(job, "metadata", "name")
     labels = child(child(child(spec, "template"), "metadata"), "labels")
+    shares_labels = mapping(job, "metadata", "labels") == labels
     for key in _NAMES:
         labels.setdefault(key, name)
     for key in _UIDS:
         labels.setdefault(key, uid)
+    if shares_labels:
+        metadata(job)["labels"] = copied(labels)
     child(child(spec, "selector"), "matchLabels").setdefault(_UID, uid)
 
 

@@ -15,6 +15,16 @@ from trainshed.kube.objects import JSON, Object, dig
 MOST_BYTES: Final = 1024 * 1024
 
 
+def defaults(config: Object) -> None:
+    """As Go reads it: no data is no field, a key without a value has an empty one."""
+    for name in ("data", "binaryData"):
+        if config.get(name, 0) in (None, {}):
+            del config[name]
+        for key, value in mapping(config, name).items():
+            if value is None:
+                config[name][key] = ""
+
+
 def errors(config: Object, old: Object | None) -> Errors:
     data, binary = mapping(config, "data"), mapping(config, "binaryData")
     found: Errors = []
@@ -64,4 +74,4 @@ def text_size(value: JSON) -> int:
     return len(value) if value.isascii() else len(value.encode(errors="replace"))
 
 
-RULES = Rules(validate=errors, has_generation=False)
+RULES = Rules(defaults=defaults, validate=errors, has_generation=False)

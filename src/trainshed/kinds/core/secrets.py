@@ -21,12 +21,13 @@ _ACCOUNT: Final = "kubernetes.io/service-account.name"
 def defaults(secret: Object) -> None:
     """`stringData` is for writing only: it goes into `data`, over what is there."""
     fill(secret, type="Opaque")
-    plain = secret.get("stringData")
+    configmaps.defaults(secret)
+    plain = secret.get("stringData", {}) or {}
     if isinstance(plain, dict) and all(isinstance(value, str) for value in plain.values()):
         data = child(secret, "data") if plain else {}
         for key, value in plain.items():
             data[key] = b64encode(value.encode(errors="replace")).decode()
-        del secret["stringData"]
+        secret.pop("stringData", None)
 
 
 def errors(secret: Object, old: Object | None) -> Errors:
