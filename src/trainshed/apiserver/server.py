@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 import ssl
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS = 120
 SHUTDOWN_SECONDS = 5
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,20 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._loop = asyncio.get_running_loop()
         self._ready()
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn raises the signal again when it is done: the process would end before the store is closed."""
+        loop = asyncio.get_running_loop()
+        for sign in STOP_SIGNALS:
+            loop.add_signal_handler(sign, self.handle_exit, sign, None)
+        try:
+            yield
+        finally:
+            for sign in STOP_SIGNALS:
+                loop.remove_signal_handler(sign)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._loop.call_soon_threadsafe(self._app.end_streams)
+        self._app.end_streams()
         super().handle_exit(sig, frame)
