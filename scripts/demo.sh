@@ -11,7 +11,9 @@ clean_up() {
 }
 trap clean_up EXIT
 
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
+bold='' plain=''
+[ ! -t 1 ] || { bold=$'\033[1m' plain=$'\033[0m'; }
+say() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"; }
 show() { say "$@"; "$@"; }
 
 show "$trainshed" up --port 0 --data-dir "$folder"

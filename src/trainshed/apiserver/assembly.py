@@ -18,6 +18,7 @@ from trainshed.apiserver.access.rbac import Authorizer
 from trainshed.apiserver.access.signing import SigningKey
 from trainshed.apiserver.access.tokenrequests import TokenRequests
 from trainshed.apiserver.access.tokens import AccountTokens
+from trainshed.apiserver.aggregates import Aggregates
 from trainshed.apiserver.app import Application
 from trainshed.apiserver.documents import Documents
 from trainshed.apiserver.garbage import Collector
@@ -142,8 +143,9 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
     served = definitions.Definitions(state, keeper)
     namespaces = Namespaces(state, keeper, reviewing.authority.decode())
     collector = Collector(state, keeper)
+    aggregates = Aggregates(state, keeper)
     served.start()
-    state.after_write += [served.notice, namespaces.notice, collector.notice]
+    state.after_write += [served.notice, namespaces.notice, collector.notice, aggregates.notice]
     await install.namespaces(state)
     await asyncio.gather(
         install.ensure_shipped(state, definitions.RESOURCE, schemas.crds()),
@@ -154,6 +156,7 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
     await install.ensure_shipped(state, "clustertrainingruntimes.trainer.kubeflow.org", runtimes.builtin())
     namespaces.start()
     collector.start()
+    aggregates.start()
 
 
 async def _bootstrap_roles(state: State) -> None:
