@@ -1,7 +1,8 @@
 """Checking an object against its schema, with every fault worded as the real server words it.
 
 The order is the server's: shapes first, then lists that must not repeat themselves, then rules, which are
-left out (and the reader is told so) when the shape is wrong.
+left out (and the reader is told so) when the shape is wrong. A value of the wrong type is still held against
+the limits that fit it, as the server does.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def validate(
     (a container may name a variable twice), while for custom resources the list type is binding.
     """
     errors = shape_errors(schema, obj, path)
+    if errors and old is not MISSING:
+        errors = _new_errors(errors, shape_errors(schema, old, path))
     if unique_lists and schema.has_unique_lists:
         errors += uniqueness.errors(schema, obj, old, path)
     if schema.has_rules:
@@ -43,6 +46,14 @@ def validate(
         else:
             errors += rules.errors(schema, obj, old, path)
     return errors
+
+
+def _new_errors(errors: list[FieldError], before: list[FieldError]) -> list[FieldError]:
+    """What the stored object got wrong already is tolerated while it stays as it is (a schema may have been
+    tightened since); only missing fields are asked for again.
+    """
+    known = {error for error in before if error.reason != "FieldValueRequired"}
+    return [error for error in errors if error not in known]
 
 
 def shape_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldError]:
@@ -60,7 +71,7 @@ def _check(node: Schema, value: JSON, path: str, errors: list[FieldError]) -> No
 
 def _check_object(node: Schema, value: Object, path: str, errors: list[FieldError]) -> None:
     if node.type != "object" and not _is_open(node):
-        return _refuse_type(node, "object", path, errors)
+        _refuse_type(node, "object", path, errors)
     if node.limits is not None:
         limits.check_object(node.limits, value, path, errors)
     properties, additional = node.properties, node.additional
@@ -79,7 +90,7 @@ def _check_object(node: Schema, value: Object, path: str, errors: list[FieldErro
 
 def _check_list(node: Schema, value: list[JSON], path: str, errors: list[FieldError]) -> None:
     if node.type != "array" and not _is_open(node):
-        return _refuse_type(node, "array", path, errors)
+        _refuse_type(node, "array", path, errors)
     if (items := node.items) is not None:
         for index, item in enumerate(value):
             if type(item) is not items.plain:
@@ -90,7 +101,7 @@ def _check_list(node: Schema, value: list[JSON], path: str, errors: list[FieldEr
 
 def _check_string(node: Schema, value: str, path: str, errors: list[FieldError]) -> None:
     if node.type != "string" and not (node.int_or_string or node.quantity or _is_open(node)):
-        return _refuse_type(node, "string", path, errors)
+        _refuse_type(node, "string", path, errors)
     if node.limits is not None:
         limits.check_string(node.limits, value, path, errors)
     if node.format and not formats.fits(node.format, value):
@@ -101,7 +112,7 @@ def _check_string(node: Schema, value: str, path: str, errors: list[FieldError])
 def _check_integer(node: Schema, value: int, path: str, errors: list[FieldError]) -> None:
     kind = node.type
     if kind != "integer" and kind != "number" and not (node.int_or_string or node.quantity or _is_open(node)):
-        return _refuse_type(node, "integer", path, errors)
+        _refuse_type(node, "integer", path, errors)
     if kind == "integer" or node.int_or_string:
         if not _LEAST <= value <= _MOST:
             return _refuse_type(node, "number", path, errors)
@@ -125,14 +136,14 @@ def _check_float(node: Schema, value: float, path: str, errors: list[FieldError]
 
 def _check_boolean(node: Schema, value: bool, path: str, errors: list[FieldError]) -> None:
     if node.type != "boolean" and not _is_open(node):
-        return _refuse_type(node, "boolean", path, errors)
+        _refuse_type(node, "boolean", path, errors)
     if node.limits is not None:
         limits.check_choice(node.limits, value, path, errors)
 
 
 def _check_null(node: Schema, value: None, path: str, errors: list[FieldError]) -> None:
     if not node.nullable and not _is_open(node):
-        return _refuse_type(node, "null", path, errors)
+        _refuse_type(node, "null", path, errors)
     if node.limits is not None:
         limits.check_choice(node.limits, value, path, errors)
 

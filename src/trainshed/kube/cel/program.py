@@ -1,0 +1,57 @@
+"""Compiled rules, and what can be said against a rule without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trainshed.kube.cel import macros, syntax
+from trainshed.kube.cel.evaluation import BUDGET, Compiler, Run
+from trainshed.kube.cel.values import Budget, EvaluationError, SyntaxFault
+from trainshed.kube.objects import JSON
+from trainshed.kube.structure import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled rule."""
+
+    run: Run
+    names: frozenset[str]
+    """The variables it uses."""
+
+    def evaluate(self, variables: Mapping[str, JSON], budget: Budget) -> JSON:
+        """The answer; EvaluationError when there is none, OutOfBudget when it takes too long."""
+        try:
+            return self.run({**variables, BUDGET: budget})
+        except RecursionError:
+            raise EvaluationError("expression recursion limit exceeded") from None
+
+
+def compile(text: str, schema: Schema | None = None, *, optional_old: bool = False) -> Program:
+    """A rule made ready to run on values of the schema; SyntaxFault when it cannot be.
+
+    `self` is such a value, `oldSelf` the one it replaces, wrapped in an optional where the rule asks for it.
+    """
+    compiler = Compiler({"self": schema, "oldSelf": None if optional_old else schema}, macros.expand)
+    try:
+        part = compiler.part(syntax.parse(text))
+    except RecursionError:
+        raise SyntaxFault(f"expression recursion limit exceeded: {syntax.MOST_DEPTH}", 0) from None
+    return Program(part.run, frozenset(compiler.used))
+
+
+def check(rule: str, schema: Schema | None = None, *, optional_old: bool = False) -> str | None:
+    """Why a rule cannot be used on values of a schema, as the real server says it, or None."""
+    try:
+        compile(rule, schema, optional_old=optional_old)
+    except SyntaxFault as wrong:
+        return f"compilation failed: {_located(rule, wrong)}"
+    return None
+
+
+def _located(rule: str, wrong: SyntaxFault) -> str:
+    before = rule[: wrong.at]
+    line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1)
+    shown = rule.split("\n")[line - 1]
+    return f"ERROR: <input>:{line}:{column + 1}: {wrong.what}\n | {shown}\n | {'.' * column}^"
