@@ -51,8 +51,8 @@ class TestPreconditions:
         with pytest.raises(Conflict) as refused:
             await client.delete("configmaps", name, options=Delete(uid="abc"))
         assert refused.value.message == (
-            f'Operation cannot be fulfilled on ConfigMap "{name}": the UID in the precondition (abc) does not '
-            f"match the UID in record ({made['metadata']['uid']}). The object might have been deleted "
+            f'Operation cannot be fulfilled on ConfigMap "{name}": the UID in the precondition (abc) does '
+            f"not match the UID in record ({made['metadata']['uid']}). The object might have been deleted "
             "and then recreated"
         )
 

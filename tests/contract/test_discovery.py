@@ -9,7 +9,8 @@ from trainshed.client.transport import HttpTransport
 from trainshed.kube.objects import Object
 
 VERSION_TEXTS = {
-    "major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform",
+    "major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion",
+    "compiler", "platform",
 }  # fmt: skip
 VERBS = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 

@@ -95,9 +95,9 @@ class TestNames:
         with pytest.raises(Invalid) as refused:
             await client.create(a_config_map(bad))
         assert refused.value.message == (
-            f'ConfigMap "{bad}" is invalid: metadata.name: Invalid value: "{bad}": a lowercase RFC 1123 subdomain '
-            "must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an "
-            "alphanumeric character (e.g. 'example.com', regex used for validation is "
+            f'ConfigMap "{bad}" is invalid: metadata.name: Invalid value: "{bad}": a lowercase RFC 1123 '
+            "subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+            "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
             "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
         )
 
