@@ -125,7 +125,8 @@ class Compiler:
         if isinstance(negated := source.get("not"), dict):
             given["negated"] = self.compile(negated)
         limits = Limits(**given)
-        return None if limits == NO_LIMITS else limits
+        has_junctors = bool(limits.all_of or limits.any_of or limits.one_of or limits.negated)
+        return None if limits == NO_LIMITS else limits._replace(has_junctors=has_junctors)
 
     def _branches(self, source: Object, key: str) -> tuple[Schema, ...]:
         listed = source[key] if isinstance(source[key], list) else []

@@ -39,7 +39,18 @@ def compiled(pattern: str) -> Pattern:
 
 def matches(pattern: str, text: str) -> bool:
     """Whether the pattern occurs anywhere in the text; ValueError when it is not RE2."""
+    return _remembered(pattern, text) if len(text) <= _SHORT else _matches(pattern, text)
+
+
+_SHORT = 64
+"""Texts short enough to remember: quantities, protocols and paths come again and again."""
+
+
+def _matches(pattern: str, text: str) -> bool:
     return compiled(pattern).search(printable(text)) is not None
+
+
+_remembered = lru_cache(maxsize=8192)(_matches)
 
 
 def printable(text: str) -> str:

@@ -52,9 +52,9 @@ def _prune_object(
     found: list[str] = []
     dropped: list[str] = []
     for key, item in value.items():
-        child = properties.get(key, additional)
-        if key in known:
+        if known and key in known:
             continue
+        child = properties.get(key, additional)
         if child is None:
             if not preserve:
                 found.append(key)

@@ -59,10 +59,12 @@ class Limits(NamedTuple):
     any_of: tuple[Schema, ...] = ()
     one_of: tuple[Schema, ...] = ()
     negated: Schema | None = None
+    has_junctors: bool = False
+    """Whether any of the four above is there."""
 
 
 NO_LIMITS: Final = Limits()
-_FIRST_BRANCH: Final = Limits._fields.index("all_of")
+_BRANCHES: Final = slice(Limits._fields.index("all_of"), Limits._fields.index("has_junctors"))
 
 
 class Schema:
@@ -101,7 +103,7 @@ class Schema:
     rules: tuple[Rule, ...]
     limits: Limits | None
     plain: builtins.type | None
-    """The Python type that makes a value valid at once, for leaves without further limits."""
+    """The Python type that makes a value valid at once (integers: of 32 bits), for leaves without limits."""
     defaulted: tuple[tuple[str, Schema], ...]
     """The properties that have a default."""
     has_defaults: bool
@@ -132,7 +134,7 @@ class Schema:
 
 
 NO_PROPERTIES: Final[Mapping[str, Schema]] = MappingProxyType({})
-_PLAIN_TYPES: Final[Mapping[str, type]] = {"string": str, "boolean": bool}
+_PLAIN_TYPES: Final[Mapping[str, type]] = {"string": str, "boolean": bool, "integer": int}
 _SLOTS: Final = tuple(name for name in Schema.__slots__ if name != "__weakref__")
 _INTERNED: WeakValueDictionary[tuple[JSON, ...], Schema] = WeakValueDictionary()
 
@@ -141,7 +143,7 @@ def interned(node: Schema) -> Schema:
     """The one node equal to this one."""
     summarise(node)
     node.defaulted = tuple((name, sub) for name, sub in node.properties.items() if sub.default is not MISSING)
-    free = node.limits is None and not node.rules and not node.format
+    free = node.limits is None and (not node.format or node.type == "integer")
     node.plain = _PLAIN_TYPES.get(node.type) if free else None
     return _INTERNED.setdefault(_key(node), node)
 
@@ -181,7 +183,7 @@ def settle(root: Schema) -> None:
 
 def _key(node: Schema) -> tuple[JSON, ...]:
     """Equal keys, equal nodes. Children count by identity: they are interned already."""
-    limits = node.limits
+    limits: tuple[JSON, ...] | None = node.limits
     return (
         node.type, tuple(node.properties.items()), node.additional, node.items, node.required,
         None if node.default is MISSING else encode(node.default),
@@ -189,5 +191,5 @@ def _key(node: Schema) -> tuple[JSON, ...]:
         node.list_type, node.list_keys, node.map_type, node.patch_strategy, node.patch_key, node.format,
         node.rules,
         None if limits is None
-        else (encode(limits.enum), repr(limits[1:_FIRST_BRANCH]), *limits[_FIRST_BRANCH:]),
+        else (encode(limits[0]), repr(limits[1 : _BRANCHES.start]), *limits[_BRANCHES]),
     )  # fmt: skip

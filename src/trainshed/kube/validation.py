@@ -24,6 +24,7 @@ _UNCHECKED: Final = (
     "correct the existing errors to complete validation"
 )
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_LEAST_PLAIN, _MOST_PLAIN = -(2**31), 2**31 - 1
 _MOST_EXACT_FLOAT: Final = 2.0**53
 
 
@@ -49,8 +50,8 @@ def validate(
 
 
 def _new_errors(errors: list[FieldError], before: list[FieldError]) -> list[FieldError]:
-    """What the stored object got wrong already is tolerated while it stays as it is (a schema may have been
-    tightened since); only missing fields are asked for again.
+    """What the stored object got wrong already is tolerated while it stays as it is: the schema may have been
+    tightened since. Only missing fields are asked for again.
     """
     known = {error for error in before if error.reason != "FieldValueRequired"}
     return [error for error in errors if error not in known]
@@ -65,7 +66,7 @@ def shape_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldError
 
 def _check(node: Schema, value: JSON, path: str, errors: list[FieldError]) -> None:
     _CHECKS.get(type(value), _check_foreign)(node, value, path, errors)
-    if node.limits is not None and value is not None:
+    if node.limits is not None and node.limits.has_junctors and value is not None:
         limits.check_junctors(node.limits, value, path, errors, shape_errors)
 
 
@@ -81,7 +82,7 @@ def _check_object(node: Schema, value: Object, path: str, errors: list[FieldErro
             if node.closed:
                 why = f"{path}.{key} in body is a forbidden property"
                 errors.append(faults.invalid(path or "<nil>", key, why))
-        elif type(item) is not child.plain:
+        elif type(item) is not child.plain or (type(item) is int and not _LEAST_PLAIN <= item <= _MOST_PLAIN):
             _check(child, item, f"{path}.{key}" if path else key, errors)
     for name in node.required:
         if name not in value:
@@ -93,7 +94,7 @@ def _check_list(node: Schema, value: list[JSON], path: str, errors: list[FieldEr
         _refuse_type(node, "array", path, errors)
     if (items := node.items) is not None:
         for index, item in enumerate(value):
-            if type(item) is not items.plain:
+            if type(item) is not items.plain or type(item) is int:
                 _check(items, item, f"{path}[{index}]", errors)
     if node.limits is not None:
         limits.check_list(node.limits, value, path, errors)
@@ -118,7 +119,7 @@ def _check_integer(node: Schema, value: int, path: str, errors: list[FieldError]
             return _refuse_type(node, "number", path, errors)
         # The real server checks this for built-in kinds only; a custom resource that breaks it breaks
         # every controller that reads it into a 32-bit field.
-        if node.format == "int32" and not -(2**31) <= value < 2**31:
+        if node.format == "int32" and not _LEAST_PLAIN <= value <= _MOST_PLAIN:
             why = f'{path} in body must be of type int32: "int64"'
             return errors.append(faults.wrong_type(path or "<nil>", "int64", why))
     if node.limits is not None:
