@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from trainshed.kinds.reading import entries
-from trainshed.kube import cel
+from trainshed.kube import cel, schema
 from trainshed.kube.faults import FieldError, invalid, required, unsupported
 from trainshed.kube.objects import Object, text
+from trainshed.kube.schema import Schema
 
 _WORD = "x-kubernetes-validations"
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
@@ -17,12 +18,13 @@ _OLD_SELF = re.compile(r"\boldSelf\b")
 
 def errors(path: str, source: Object, uncorrelated: str | None) -> Iterator[FieldError]:
     """`uncorrelated` is a list above whose items have no identity: rules may not look at older ones there."""
+    shape = schema.compile(source)
     for index, rule in enumerate(entries(source, _WORD)):
         where = f"{path}.{_WORD}[{index}]"
         yield from _form(where, rule)
-        expression = text(rule, "rule")
-        if expression.strip():
-            yield from _expression(where, rule, expression, uncorrelated)
+        if text(rule, "rule").strip():
+            yield from _expressions(where, rule, shape)
+            yield from _old_self(where, rule, uncorrelated)
 
 
 def _form(path: str, rule: Object) -> Iterator[FieldError]:
@@ -43,12 +45,16 @@ def _form(path: str, rule: Object) -> Iterator[FieldError]:
         yield invalid(f"{path}.fieldPath", rule["fieldPath"], "fieldPath must not contain line breaks")
 
 
-def _expression(path: str, rule: Object, expression: str, uncorrelated: str | None) -> Iterator[FieldError]:
-    if why := cel.check(expression):
-        yield invalid(f"{path}.rule", rule, f"compilation failed: {why}")
+def _expressions(path: str, rule: Object, shape: Schema) -> Iterator[FieldError]:
+    if why := cel.check(text(rule, "rule"), shape):
+        yield invalid(f"{path}.rule", rule, why)
     words = text(rule, "messageExpression").strip()
-    if words and (why := cel.check(words)):
-        yield invalid(f"{path}.messageExpression", rule, f"messageExpression compilation failed: {why}")
+    if words and (why := cel.check(words, shape)):
+        yield invalid(f"{path}.messageExpression", rule, f"messageExpression {why}")
+
+
+def _old_self(path: str, rule: Object, uncorrelated: str | None) -> Iterator[FieldError]:
+    expression = text(rule, "rule")
     if _OLD_SELF.search(expression):
         if uncorrelated is not None:
             why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelated}"

@@ -11,7 +11,7 @@ from typing import Literal
 from trainshed.kinds.apiextensions import junctors, listtypes, rules
 from trainshed.kinds.checks import Errors
 from trainshed.kinds.reading import mapping
-from trainshed.kube import schema
+from trainshed.kube import patterns, schema
 from trainshed.kube.faults import FieldError, forbidden, invalid, required, unsupported
 from trainshed.kube.objects import JSON, Object
 
@@ -22,6 +22,12 @@ _UNTYPED = {
     "root": "must not be empty at the root",
     "item": "must not be empty for specified array items",
     "field": "must not be empty for specified object fields",
+}
+_SHAPES: dict[str, tuple[type, ...]] = {
+    "properties": (dict,),
+    "items": (dict, list),
+    "additionalProperties": (dict, bool),
+    "type": (str,),
 }
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 _AT_ROOT_WITH_STATUS = frozenset({
@@ -63,6 +69,9 @@ def _node(path: str, source: JSON, level: Level, uncorrelated: str | None) -> It
     if not isinstance(source, dict):
         yield invalid(path, source, "must be an object")
         return
+    for word, types in _SHAPES.items():
+        if source.get(word) is not None and not isinstance(source[word], types):
+            yield invalid(f"{path}.{word}", source[word], "is not what an OpenAPI schema has here")
     yield from _type(path, source, level)
     yield from _words(path, source)
     yield from listtypes.errors(path, source)
@@ -118,9 +127,19 @@ def _words(path: str, source: Object) -> Iterator[FieldError]:
         yield forbidden(f"{path}.additionalProperties", why)
     if source.get(_PRESERVE) is False:
         yield invalid(f"{path}.{_PRESERVE}", False, "must be true or undefined")
+    if source.get("pattern") and (why := _bad_pattern(source["pattern"])):
+        yield invalid(f"{path}.pattern", source["pattern"], why)
     for word in (_PRESERVE, _EMBEDDED):
         if source.get(_INT_OR_STRING) is True and source.get(word) is True:
             yield invalid(f"{path}.{word}", True, f"must be false if {_INT_OR_STRING} is true")
+
+
+def _bad_pattern(pattern: JSON) -> str:
+    try:
+        patterns.compiled(str(pattern))
+    except ValueError as error:
+        return f"must be a valid regular expression, but isn't: {error}"
+    return ""
 
 
 def _type_meta(path: str, source: Object, level: Level) -> Iterator[FieldError]:
@@ -156,7 +175,7 @@ def _defaults(path: str, source: Object) -> Iterator[FieldError]:
     if "default" in source:
         where = f"{path}.default"
         yield from schema.validate(schema.compile(source), source["default"], path=where)
-    for name, value in (source.get("properties") or {}).items():
+    for name, value in mapping(source, "properties").items():
         yield from _defaults(f"{path}.properties[{name}]", value)
     for word in ("items", "additionalProperties"):
         if isinstance(source.get(word), dict):

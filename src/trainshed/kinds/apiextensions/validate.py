@@ -22,7 +22,7 @@ def validate(new: Object, old: Object | None) -> Errors:
         *_name(new),
         *_spec(spec, before),
         *(_unchanged(spec, before, old) if before is not None and old is not None else []),
-        *validate_status(new, old or {}),
+        *_stored_versions(new),
         *_approval(new, old),
         *_unknown_fields(spec),
     ]
