@@ -240,11 +240,13 @@ def not_found(field: str, value: JSON) -> FieldError:
 
 
 def too_long(field: str, most: int) -> FieldError:
-    return FieldError("FieldValueTooLong", field, f"Too long: may not be more than {most} bytes")
+    unit = "byte" if most == 1 else "bytes"
+    return FieldError("FieldValueTooLong", field, f"Too long: may not be more than {most} {unit}")
 
 
 def too_many(field: str, count: int, most: int) -> FieldError:
-    return FieldError("FieldValueTooMany", field, f"Too many: {count}: must have at most {most} items")
+    unit = "item" if most == 1 else "items"
+    return FieldError("FieldValueTooMany", field, f"Too many: {count}: must have at most {most} {unit}")
 
 
 def wrong_type(field: str, value: JSON, why: str) -> FieldError:
