@@ -6,7 +6,6 @@ same field at another value, and takes back what it said before and says no more
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from trainshed.kube import faults, fields, managed, typed
@@ -101,10 +100,13 @@ def keep_times(before: Object, after: Object) -> None:
     old, new = managed.listed_in(before), managed.listed_in(after)
     if old == new or not isinstance(old, list) or not isinstance(new, list):
         return
-    if [without(entry, ("time",)) for entry in old] == [without(entry, ("time",)) for entry in new] and same(
-        _bare(before), _bare(after)
-    ):
+    is_same_owners = _timeless(old) == _timeless(new)
+    if is_same_owners and same(_bare(before), _bare(after)):
         after["metadata"]["managedFields"] = copied(old)
+
+
+def _timeless(entries: list[Object]) -> list[Object]:
+    return [without(entry, ("time",)) for entry in entries]
 
 
 def _bare(obj: Object) -> Object:
@@ -129,18 +131,15 @@ def apply(
     api_version: str,
     now: str,
     subresource: str = "",
-    ignored: Iterable[tuple[str, ...]] = (),
 ) -> Object:
     """The object that results from applying `body` to the live one (None: a new object), with its owners.
 
-    `ignored` are paths this endpoint does not write, such as `("status",)`: they are dropped from the body.
+    The body holds what this endpoint writes: the caller takes the other half (status, or all but status) out.
     Raises Conflict with one cause per field, unless `force`; then the others lose those fields.
     """
     body = _checked(body, schema, api_version)
     if live is not None and live.get("kind") != body.get("kind"):
         raise faults.BadRequest(f"invalid object type: {_kind(body)}")
-    for path in ignored:
-        body = _dropping(body, path)
     applier = Entry(manager or "unknown", "Apply", api_version, owned(body, schema), now, subresource)
     attempt = _Attempt(live or {}, body, schema, applier, _owners(live, schema, api_version, now))
     conflicts = [] if force else attempt.conflicts()
@@ -184,13 +183,6 @@ def _address(body: Object) -> str:
     return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_kind(body)}"
 
 
-def _dropping(body: Object, path: tuple[str, ...]) -> Object:
-    inner = body.get(path[0])
-    if len(path) == 1 or not isinstance(inner, dict):
-        return without(body, path[:1]) if len(path) == 1 else body
-    return {**body, path[0]: _dropping(inner, path[1:])}
-
-
 def _owners(live: Object | None, schema: Schema, api_version: str, now: str) -> list[Entry]:
     found = [entry.owning(reshaped(entry.fields, schema)) for entry in managed.entries_of(live)]
     if found or live is None:
@@ -207,7 +199,7 @@ class _Attempt:
         self._stored, self._live, self._schema, self._applier = live, _bare(live), schema, applier
         self._others = [entry for entry in owners if entry.identity != applier.identity]
         self._last = next((entry for entry in owners if entry.identity == applier.identity), None)
-        self._object = self._pruned(merged(self._live, body, schema))
+        self._object = self._pruned(merged(self._live, body, schema), body)
         self._changes = compare(self._live, self._object, schema)
         self._written = self._changes.written
 
@@ -233,7 +225,7 @@ class _Attempt:
             return now
         return last
 
-    def _pruned(self, whole: Object) -> Object:
+    def _pruned(self, whole: Object, body: Object) -> Object:
         """The merged object without what this manager applied last time, omits now, and nobody else owns."""
         if self._last is None or not difference(self._last.fields, self._applier.fields):
             return whole
@@ -246,7 +238,9 @@ class _Attempt:
         kept = union(_present(removed(whole, last, schema), schema), with_parents(claimed, schema))
         # Only then may a field go that this manager owned: what nobody owned stays where its parent stays.
         left = _present(removed(whole, difference(present, kept), schema), schema)
-        return removed(whole, intersection(difference(present, left), last), schema)
+        pruned = removed(whole, intersection(difference(present, left), last), schema)
+        # An empty list in the body claims nothing, yet is said: without this the next apply would add it.
+        return merged(pruned, body, schema)
 
 
 def _present(obj: Object, schema: Schema) -> FieldSet:

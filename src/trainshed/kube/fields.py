@@ -90,15 +90,6 @@ def _left(node: FieldSet, theirs: FieldSet) -> FieldSet | None:
     return below or None
 
 
-def without(fields: FieldSet, path: Path) -> FieldSet:
-    """The set without a path and everything below it."""
-    if not path or path[0] not in fields:
-        return fields
-    below = without(fields[path[0]], path[1:]) if len(path) > 1 else {}
-    rest = {key: node for key, node in fields.items() if key != path[0]}
-    return {**rest, path[0]: below} if below else rest
-
-
 def contains(fields: FieldSet, path: Path) -> bool:
     node: FieldSet | None = fields
     for step in path:

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from trainshed.kube import faults
 from trainshed.kube.fields import FieldSet, decoded, encoded, union
-from trainshed.kube.objects import JSON, Object, encode
+from trainshed.kube.objects import JSON, Object, dig, encode, metadata
 
 Operation = Literal["Apply", "Update"]
 MOST_UPDATERS: Final = 10
@@ -77,8 +77,7 @@ def entries_of(obj: Object | None) -> list[Entry]:
 
 def listed_in(obj: Object | None) -> JSON:
     """`metadata.managedFields` as it stands, None when absent."""
-    metadata = obj.get("metadata") if obj else None
-    return metadata.get("managedFields") if isinstance(metadata, dict) else None
+    return dig(obj, "metadata", "managedFields")
 
 
 def _trusted(body: Object) -> Entry:
@@ -151,11 +150,10 @@ def _moment(text: str | None, index: int) -> str:
 def write(obj: Object, entries: Iterable[Entry]) -> None:
     """Set the object's managedFields: appliers first, then by age, name and version; no list when empty."""
     kept = sorted((entry for entry in entries if entry.fields), key=_age)
-    metadata = obj.setdefault("metadata", {})
     if kept:
-        metadata["managedFields"] = [entry.body() for entry in kept]
+        metadata(obj)["managedFields"] = [entry.body() for entry in kept]
     else:
-        metadata.pop("managedFields", None)
+        metadata(obj).pop("managedFields", None)
 
 
 def _age(entry: Entry) -> tuple[str, ...]:

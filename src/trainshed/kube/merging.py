@@ -122,7 +122,11 @@ def _remove(value: JSON, gone: FieldSet, schema: Schema | None) -> JSON:
 
 def with_parents(fields: FieldSet, schema: Schema) -> FieldSet:
     """The set with the named parents of its members: taking those out takes the emptied parents out, too."""
-    return _with_parents(fields, object_properties(schema), schema.additional)
+    result = _with_parents(fields, object_properties(schema), schema.additional)
+    if below := result.get("f:metadata"):
+        # Metadata never empties: it holds the name, which is in no set.
+        result["f:metadata"] = {step: node for step, node in below.items() if step != SELF}
+    return result
 
 
 def _with_parents(fields: FieldSet, properties: Properties, additional: Schema | None) -> FieldSet:

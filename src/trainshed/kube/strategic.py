@@ -30,13 +30,14 @@ def merge(target: Object, patch: Object, schema: Schema) -> Object:
     """The target changed by a strategic merge patch; BadRequest or Invalid for one that makes no sense."""
     if not isinstance(patch, dict):
         raise faults.BadRequest("invalid JSON document")
-    return _merge_objects(target, patch, schema)
+    return _merge_objects(copied(target), patch, schema)
 
 
 # --- objects ----------------------------------------------------------------------------------------------
 
 
 def _merge_objects(target: Object, patch: Object, schema: Schema | None) -> Object:
+    """A new object; the target is ours already, so its parts may go into it."""
     match patch.get(PATCH, "merge"):
         case "replace":
             return _fresh_object(patch)
@@ -76,16 +77,16 @@ _LIST_NAMES: Final = {ORDER: "setElementOrder list", DELETE: "primitive list"}
 
 
 def _retained(target: Object, patch: Object) -> Object:
-    """A copy of the target with only the fields `$retainKeys` names, where it is given."""
+    """The target with only the fields `$retainKeys` names, where it is given."""
     if RETAIN not in patch:
-        return {key: copied(value) for key, value in target.items()}
+        return dict(target)
     names = patch[RETAIN]
     if not isinstance(names, list):
         raise faults.BadRequest("invalid patch format of retainKeys")
     for key, value in patch.items():
         if not _is_directive(key) and value is not None and key not in names:
             raise faults.BadRequest("invalid patch format of retainKeys")
-    return {key: copied(value) for key, value in target.items() if key in names}
+    return {key: value for key, value in target.items() if key in names}
 
 
 def _merge_field(result: Object, key: str, value: JSON, schema: Schema | None) -> None:
