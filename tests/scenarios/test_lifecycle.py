@@ -187,6 +187,12 @@ def test_a_port_in_use_is_one_line_with_the_way_out(place: Place) -> None:
     place.run("up", "--port", str(port))
 
 
+@pytest.mark.parametrize("bind", ["0.0.0.0", "::1"])
+def test_clients_reach_and_trust_it_on_other_addresses_too(place: Place, bind: str) -> None:
+    place.run("up", "--port", "0", "--bind", bind)
+    assert place.answers("/readyz") == 200
+
+
 def test_an_address_that_is_not_ours_is_one_line(place: Place) -> None:
     assert "cannot listen" in one_line_error(place.run("up", "--bind", "192.0.2.1", code=3))
 

@@ -17,6 +17,7 @@ import uvicorn
 import uvloop
 
 from trainshed.apiserver import assembly
+from trainshed.apiserver.access import kubeconfig
 from trainshed.apiserver.app import Application
 
 log = logging.getLogger(__name__)
@@ -44,8 +45,8 @@ class Address:
 
     @property
     def url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"https://{host}:{self.port}"
+        """Where clients on this machine reach it, also when it listens on every address."""
+        return kubeconfig.server_url(self.host, self.port)
 
 
 class CannotListen(Exception):
@@ -64,7 +65,8 @@ async def _serve(settings: ServerSettings, ready: Ready) -> None:
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listen(settings.host, settings.port))
         address = Address(settings.host, listener.getsockname()[1])
-        app = await stack.enter_async_context(assembly.running(settings.folder, settings.cache, settings.host, address.url))
+        running = assembly.running(settings.folder, settings.cache, settings.host, address.url)
+        app = await stack.enter_async_context(running)
         server = _Server(_config(app, settings), app, lambda: ready(address))
         await server.serve(sockets=[listener])
         log.info("stopped")
@@ -118,7 +120,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """uvicorn raises the signal again when it is done: the process would end before the store is closed."""
+        """uvicorn's own raises the signal again when it is done, which would end us before the store closes."""
         loop = asyncio.get_running_loop()
         for sign in STOP_SIGNALS:
             loop.add_signal_handler(sign, self.handle_exit, sign, None)
