@@ -120,7 +120,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """uvicorn's own raises the signal again when it is done, which would end us before the store closes."""
+        """uvicorn's own raises the signal again in the end: the store would never be closed."""
         loop = asyncio.get_running_loop()
         for sign in STOP_SIGNALS:
             loop.add_signal_handler(sign, self.handle_exit, sign, None)
