@@ -120,11 +120,11 @@ class TestPages:
         return 200, {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": meta, "items": items}, {}
 
     async def test_all_pages_are_one_list_of_typed_items(self, waits: Waits) -> None:
-        async with serving(Replies(self.page("ab", "more"), self.page("c", revision="9"))) as stub:
-            async with a_client(stub, waits) as client:
-                found = await client.list(
-                    MAPS, where=Where(labels="x=y", revision="3", match="Exact", limit=2)
-                )
+        async with (
+            serving(Replies(self.page("ab", "more"), self.page("c", revision="9"))) as stub,
+            a_client(stub, waits) as client,
+        ):
+            found = await client.list(MAPS, where=Where(labels="x=y", revision="3", match="Exact", limit=2))
         assert [item["metadata"]["name"] for item in found.items] == ["a", "b", "c"]
         assert (found.items[0]["kind"], found.revision) == ("ConfigMap", "5")
         first, second = (seen.query for seen in stub.seen)

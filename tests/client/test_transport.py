@@ -40,9 +40,11 @@ class TestRequests:
         assert seen.headers["accept"] == "application/json"
 
     async def test_a_server_may_live_under_a_path(self) -> None:
-        async with serving(greet) as stub:
-            async with HttpTransport(Config(f"{stub.server}/k8s/clusters/c1/")) as transport:
-                await transport.send(VERSION)
+        async with (
+            serving(greet) as stub,
+            HttpTransport(Config(f"{stub.server}/k8s/clusters/c1/")) as transport,
+        ):
+            await transport.send(VERSION)
         assert stub.seen[0].target == "/k8s/clusters/c1/version"
 
     async def test_a_unix_socket_is_as_good_as_a_port(self, tmp_path: Path) -> None:
@@ -84,9 +86,12 @@ class TestStreams:
                 await wire.chunk(piece)
             await wire.end()
 
-        async with serving(dribble) as stub, HttpTransport(stub.config()) as transport:
-            async with transport.stream(VERSION) as stream:
-                assert [line async for line in stream.lines()] == [b"one", b"two", b"three", b""]
+        async with (
+            serving(dribble) as stub,
+            HttpTransport(stub.config()) as transport,
+            transport.stream(VERSION) as stream,
+        ):
+            assert [line async for line in stream.lines()] == [b"one", b"two", b"three", b""]
 
     async def test_a_line_arrives_before_the_stream_ends(self) -> None:
         async def say_one_thing(request: Seen, wire: Wire) -> None:
@@ -94,9 +99,13 @@ class TestStreams:
             await wire.chunk(b"first\n")
             await asyncio.Event().wait()
 
-        async with serving(say_one_thing) as stub, HttpTransport(stub.config()) as transport:
-            async with asyncio.timeout(5), transport.stream(VERSION) as stream:
-                assert await anext(stream.lines()) == b"first"
+        async with (
+            serving(say_one_thing) as stub,
+            HttpTransport(stub.config()) as transport,
+            asyncio.timeout(5),
+            transport.stream(VERSION) as stream,
+        ):
+            assert await anext(stream.lines()) == b"first"
 
     async def test_repeated_headers_are_all_kept(self) -> None:
         async def warn(request: Seen, wire: Wire) -> None:
@@ -196,9 +205,11 @@ class TestTls:
                         await transport.send(VERSION)
 
     async def test_verification_can_be_switched_off(self, server_tls: ssl.SSLContext) -> None:
-        async with serving(greet, tls=server_tls) as stub:
-            async with HttpTransport(Config(stub.server, insecure=True)) as transport:
-                assert (await transport.send(VERSION)).code == 200
+        async with (
+            serving(greet, tls=server_tls) as stub,
+            HttpTransport(Config(stub.server, insecure=True)) as transport,
+        ):
+            assert (await transport.send(VERSION)).code == 200
 
     async def test_a_client_certificate_is_shown(
         self, certificate: tuple[bytes, bytes], server_tls: ssl.SSLContext
@@ -212,9 +223,11 @@ class TestTls:
         server_tls.verify_mode = ssl.CERT_REQUIRED
         server_tls.load_verify_locations(cadata=certificate[0].decode())
         user = User(certificate=certificate[0], key=certificate[1])
-        async with serving(look, tls=server_tls) as stub:
-            async with HttpTransport(stub.config(user, certificate[0])) as transport:
-                await transport.send(VERSION)
+        async with (
+            serving(look, tls=server_tls) as stub,
+            HttpTransport(stub.config(user, certificate[0])) as transport,
+        ):
+            await transport.send(VERSION)
         assert shown == [{"commonName": "stub"}]
 
     @pytest.mark.parametrize("broken", [b"nonsense", b"\xff"])

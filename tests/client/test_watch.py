@@ -56,9 +56,13 @@ class Script:
 @asynccontextmanager
 async def watching(script: Script, where: Where = Where(labels="a=b")) -> AsyncIterator[tuple[Watch, Stub]]:  # noqa: B008
     patience = Patience(attempts=1, sleep=script.sleep, chance=lambda: 1.0)
-    async with serving(script) as stub, Client(HttpTransport(stub.config()), patience=patience) as client:
-        async with asyncio.timeout(10), client.watch(MAPS, where=where) as watch:
-            yield watch, stub
+    async with (
+        serving(script) as stub,
+        Client(HttpTransport(stub.config()), patience=patience) as client,
+        asyncio.timeout(10),
+        client.watch(MAPS, where=where) as watch,
+    ):
+        yield watch, stub
 
 
 async def story(watch: Watch, count: int) -> list[tuple[str, str]]:

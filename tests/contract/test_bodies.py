@@ -57,7 +57,7 @@ class TestBrokenBodies:
             await post(client, encode({**a_config_map(name), "kind": "Secret"}), "application/json")
 
     async def test_another_version_is_a_bad_request(self, client: Client, name: str) -> None:
-        with pytest.raises(BadRequest, match=r"cannot be handled as a ConfigMap|no kind|is registered"):
+        with pytest.raises(BadRequest):
             await post(client, encode({**a_config_map(name), "apiVersion": "v7"}), "application/json")
 
     async def test_another_name_than_the_urls_is_a_bad_request(self, client: Client, name: str) -> None:

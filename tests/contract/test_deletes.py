@@ -196,4 +196,4 @@ class TestProtected:
         with pytest.raises(
             Forbidden, match='namespaces "default" is forbidden: this namespace may not be deleted'
         ):
-            await client.delete("namespaces", "default")
+            await client.delete("namespaces", "default", options=Delete(dry_run=True))  # whose cluster is it?
