@@ -103,6 +103,9 @@ def _page(call: Call) -> Page:
         revision, after = _read_token(token)
         records = _as_it_was(call, revision)
         records = records[bisect_right(records, after, key=_position) :]
+    elif query.get("resourceVersionMatch") == "Exact":
+        revision = int(query.get("resourceVersion"))
+        records = _as_it_was(call, revision)
     else:
         records = store.list(call.kind.stored_as, call.namespace or None)
     if not selection.everything:
@@ -169,9 +172,7 @@ def check_list_parameters(call: Call) -> None:
         errors.append(faults.forbidden("resourceVersionMatch", why))
     if errors:
         raise faults.refuse("ListOptions", "meta.k8s.io", "", errors)
-    found = check_revision(call, revision)
-    if match == "Exact" and found < call.state.store.compacted:
-        raise faults.Expired(f"The resourceVersion for the provided list is too old: {found} ({call.state.store.compacted})")
+    check_revision(call, revision)
 
 
 def check_revision(call: Call, text: str) -> int:

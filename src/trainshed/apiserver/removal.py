@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from trainshed.apiserver import rendering, writes
-from trainshed.apiserver.call import conflict
 from trainshed.apiserver.state import State
 from trainshed.kinds.kind import Kind
 from trainshed.kube import ages, faults, lifecycle
@@ -17,6 +16,7 @@ from trainshed.store.records import Record
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 ON_DELETE = {"customresourcedefinitions.apiextensions.k8s.io": "customresourcecleanup.apiextensions.k8s.io"}
 """Kinds that cannot just go: the finalizer a deletion puts on them, for housekeeping to take off again."""
+PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
 _POLICIES = ("Foreground", "Background", "Orphan")
 _FINALIZER_OF = {"Foreground": FOREGROUND, "Orphan": ORPHAN, "Background": ""}
 
@@ -77,6 +77,7 @@ async def remove(state: State, kind: Kind, old: Record, wish: Options) -> Remove
 
 
 def begin_remove(state: State, kind: Kind, old: Record, wish: Options) -> tuple[asyncio.Future[Record], bool]:
+    _refuse_protected(kind, old)
     _check_preconditions(kind, old, wish)
     obj = rendering.spoken(kind, old)
     before = lifecycle.is_leaving(obj), metadata(obj).get("deletionGracePeriodSeconds"), lifecycle.finalizers(obj)
@@ -95,12 +96,24 @@ def begin_remove(state: State, kind: Kind, old: Record, wish: Options) -> tuple[
 
 
 def _check_preconditions(kind: Kind, old: Record, wish: Options) -> None:
-    if wish.uid and wish.uid != old.uid:
-        why = f"Precondition failed: UID in precondition: {wish.uid}, UID in object meta: {old.uid}"
-        raise conflict(kind, old.key.name, why)
-    if wish.revision and wish.revision != str(old.revision):
-        why = f"Precondition failed: ResourceVersion in precondition: {wish.revision}, "
-        raise conflict(kind, old.key.name, why + f"ResourceVersion in object meta: {old.revision}")
+    for what, wanted, found in (("UID", wish.uid, old.uid), ("ResourceVersion", wish.revision, str(old.revision))):
+        if wanted and wanted != found:
+            why = f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found})"
+            raise _precondition_failed(kind, old, f"{why}. The object might have been {_FATES[what]}")
+
+
+_FATES = {"UID": "deleted and then recreated", "ResourceVersion": "modified"}
+
+
+def _precondition_failed(kind: Kind, old: Record, why: str) -> faults.Conflict:
+    message = f'Operation cannot be fulfilled on {kind.kind} "{old.key.name}": {why}'
+    return faults.Conflict(message, name=old.key.name, group=kind.group, kind=kind.kind)
+
+
+def _refuse_protected(kind: Kind, old: Record) -> None:
+    if kind.resource == "namespaces" and old.key.name in PROTECTED_NAMESPACES:
+        message = f'namespaces "{old.key.name}" is forbidden: this namespace may not be deleted'
+        raise faults.Forbidden(message, name=old.key.name, kind="namespaces")
 
 
 def _set_policy_finalizer(kind: Kind, obj: Object, wish: Options) -> None:

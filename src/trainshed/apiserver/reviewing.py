@@ -80,6 +80,7 @@ def _answering(question: Question) -> Handler:
     def handle(call: Call) -> Answer:
         obj = bodies.decoded(call, call.kind.kind)
         bodies.check_type(call.kind, obj)
+        obj.pop("status", None)  # kubectl sends it half filled
         return answers.of(question(call, obj), 201)
 
     return handle

@@ -60,10 +60,11 @@ def begin_insert(
     lifecycle.begin(
         obj, namespace=namespace, uid=state.new_uid(), now=state.timestamp(), generation=kind.rules.has_generation
     )
-    if kind.has_status and kind.custom:
+    if kind.has_status:
         obj.pop("status", None)
     name = _choose_name(state, kind, meta, namespace)
     kind.rules.defaults(obj)
+    _track(state, kind, obj, None, writer)
     kind.rules.on_create(obj)
     request = admission.Request(state, kind, "CREATE", obj, None, namespace, name, writer.user, writer.dry_run, writer.warn)
     admission.admit(request)
@@ -71,10 +72,6 @@ def begin_insert(
     key = Key(kind.stored_as, namespace, name)
     if state.store.head(key) is not None:
         raise already_exists(kind, name)
-    if writer.track:
-        apply.track_update(
-            None, obj, kind.schema(), manager=writer.manager, api_version=kind.api_version, now=state.timestamp()
-        )
     return _put(state, kind, key, obj, None, writer)
 
 
@@ -108,8 +105,9 @@ def begin_replace(state: State, kind: Kind, old: Record, new: Object, writer: Wr
     before = rendering.spoken(kind, old)
     check_preconditions(kind, new, old, before)
     new = _merged_with_stored(kind, new, before, writer)
+    kind.rules.defaults(new)
+    _track(state, kind, new, before, writer)
     if writer.subresource != "status":
-        kind.rules.defaults(new)
         kind.rules.on_update(new, before)
     key = old.key
     operation = admission.Request(
@@ -120,9 +118,9 @@ def begin_replace(state: State, kind: Kind, old: Record, new: Object, writer: Wr
     _validate(state, kind, new, before, writer)
     if kind.rules.has_generation and lifecycle.spec_changed(new, before):
         lifecycle.bump_generation(new, before)
-    if _writes_nothing(new, before, writer):
+    apply.keep_times(before, new)
+    if _writes_nothing(new, before):
         return done(old)
-    _track(state, kind, new, before, writer)
     if lifecycle.is_leaving(before) and lifecycle.may_go(new):
         return begin_removal(state, kind, old, new, writer.dry_run)
     return _put(state, kind, key, new, old, writer)
@@ -150,15 +148,15 @@ def _merged_with_stored(kind: Kind, new: Object, before: Object, writer: Writer)
     return new
 
 
-def _writes_nothing(new: Object, before: Object, writer: Writer) -> bool:
-    """Nothing to store: same content, and the writer neither applies nor edits managedFields."""
+def _writes_nothing(new: Object, before: Object) -> bool:
+    """Nothing to store: same content, and the same owners of it."""
     if not lifecycle.same(new, before):
         return False
-    sent = metadata(new).get("managedFields")
-    return sent is None or sent == metadata(before).get("managedFields")
+    return bool(metadata(new).get("managedFields") == metadata(before).get("managedFields"))
 
 
-def _track(state: State, kind: Kind, new: Object, before: Object, writer: Writer) -> None:
+def _track(state: State, kind: Kind, new: Object, before: Object | None, writer: Writer) -> None:
+    """Note what the writer owns: after defaults, as upstream does, but before anything the server itself fills in."""
     if writer.track:
         apply.track_update(
             before,
@@ -175,10 +173,10 @@ def _validate(state: State, kind: Kind, new: Object, before: Object | None, writ
     meta = metadata(new)
     errors = names.metadata_errors(meta, namespaced=kind.namespaced, check_name=kind.rules.check_name)
     if before is None:
-        errors += schema.validate(kind.schema(), new)
+        errors += schema.validate(kind.schema(), new, unique_lists=kind.custom)
     else:
         errors += _finalizer_errors(new, before)
-        errors += schema.validate(kind.schema(), new, before)
+        errors += schema.validate(kind.schema(), new, before, unique_lists=kind.custom)
     _refuse_wrong_types(kind, errors)
     if not errors or kind.custom:
         errors += _own_errors(kind, new, before, writer)
