@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from trainshed.kube import apply, managed
+import pytest
+
+from trainshed.kube import apply, faults, managed
 from trainshed.kube.objects import JSON, Object, copied
 from trainshed.kube.schema import compile
 
@@ -108,6 +110,12 @@ def applied(
     live: Object | None, body: Object, manager: str = "one", *, force: bool = False, now: str = THEN
 ) -> Object:
     return apply.apply(live, body, WORKLOAD, manager=manager, force=force, api_version=VERSION, now=now)
+
+
+def conflict_of(live: Object, body: Object, manager: str = "two") -> faults.Conflict:
+    with pytest.raises(faults.Conflict) as caught:
+        applied(live, body, manager)
+    return caught.value
 
 
 def owners(obj: Object) -> dict[tuple[str, str], Object]:
