@@ -82,11 +82,6 @@ def discovery_version(accept: str) -> str:
     return ""
 
 
-def accepts(accept: str, media_type: str) -> bool:
-    """Whether the header names this very type (no wildcards): for types sent only to those who ask."""
-    return any(clause.media_type == media_type for clause in clauses(accept))
-
-
 def clauses(accept: str) -> list[Clause]:
     """The header's entries, best first; no header means anything."""
     found = [_clause(part) for part in accept.split(",") if part.strip()]

@@ -15,14 +15,13 @@ from trainshed.kinds.printing.printer import (
     entries,
     flag,
     is_true,
-    mapping,
     name_of,
     number,
     size,
-    text,
     wide,
 )
-from trainshed.kube.objects import JSON, Object, dig
+from trainshed.kinds.reading import mapping
+from trainshed.kube.objects import JSON, Object, dig, text
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from trainshed.kinds.printing.printer import NAME, Printer, column, mapping, name_of, number, text, wide
+from trainshed.kinds.printing.printer import NAME, Printer, column, name_of, number, wide
+from trainshed.kinds.reading import mapping
 from trainshed.kube import ages
-from trainshed.kube.objects import JSON, Object
+from trainshed.kube.objects import JSON, Object, text
 
 
 @dataclass(frozen=True, slots=True)

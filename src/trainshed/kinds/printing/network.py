@@ -16,16 +16,15 @@ from trainshed.kinds.printing.printer import (
     column,
     entries,
     labels,
-    mapping,
     name_of,
     number,
     selector,
     size,
     some,
-    text,
     texts,
 )
-from trainshed.kube.objects import JSON, Object, dig
+from trainshed.kinds.reading import mapping
+from trainshed.kube.objects import JSON, Object, dig, text
 
 
 def _service(obj: Object, now: datetime) -> Sequence[JSON]:

@@ -18,14 +18,13 @@ from trainshed.kinds.printing.printer import (
     flag,
     is_true,
     labels,
-    mapping,
     name_of,
     number,
-    text,
     wide,
 )
+from trainshed.kinds.reading import mapping
 from trainshed.kube import ages
-from trainshed.kube.objects import JSON, Object, dig
+from trainshed.kube.objects import JSON, Object, dig, text
 
 
 @dataclass(slots=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from trainshed.kinds.kind import Cells, Column
+from trainshed.kinds.reading import mapping
 from trainshed.kube import ages
-from trainshed.kube.objects import JSON, Object, dig
+from trainshed.kube.objects import JSON, Object, dig, text
 
 NONE = "<none>"
 UNSET = "<unset>"
@@ -39,12 +40,6 @@ def wide(name: str, description: str) -> Column:
 # --- reading objects that may be odd ----------------------------------------------------------------------
 
 
-def text(value: JSON, *path: str) -> str:
-    """The text at a path, empty where there is none."""
-    found = dig(value, *path)
-    return found if isinstance(found, str) else ""
-
-
 def number(value: JSON, *path: str) -> int:
     found = dig(value, *path)
     return found if isinstance(found, int) and not isinstance(found, bool) else 0
@@ -63,11 +58,6 @@ def entries(value: JSON, *path: str) -> Iterator[Object]:
 def texts(value: JSON, *path: str) -> list[str]:
     found = dig(value, *path)
     return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
-
-
-def mapping(value: JSON, *path: str) -> Object:
-    found = dig(value, *path)
-    return found if isinstance(found, dict) else {}
 
 
 def size(value: JSON, *path: str) -> int:

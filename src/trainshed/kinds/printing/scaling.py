@@ -14,12 +14,11 @@ from trainshed.kinds.printing.printer import (
     age,
     column,
     entries,
-    mapping,
     name_of,
     number,
-    text,
 )
-from trainshed.kube.objects import JSON, Object, dig
+from trainshed.kinds.reading import mapping
+from trainshed.kube.objects import JSON, Object, dig, text
 
 _SOURCES = {
     "External": "external",

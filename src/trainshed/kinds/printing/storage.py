@@ -13,13 +13,12 @@ from trainshed.kinds.printing.printer import (
     age,
     column,
     flag,
-    mapping,
     name_of,
-    text,
     texts,
     wide,
 )
-from trainshed.kube.objects import JSON, Object, dig
+from trainshed.kinds.reading import mapping
+from trainshed.kube.objects import JSON, Object, dig, text
 
 _MODES = {
     "ReadWriteOnce": "RWO",

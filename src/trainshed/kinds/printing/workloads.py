@@ -21,15 +21,14 @@ from trainshed.kinds.printing.printer import (
     flag,
     is_true,
     labels,
-    mapping,
     name_of,
     number,
     selector,
     size,
-    text,
 )
+from trainshed.kinds.reading import mapping
 from trainshed.kube import ages
-from trainshed.kube.objects import JSON, Object, dig
+from trainshed.kube.objects import JSON, Object, dig, text
 
 _TEMPLATE = ("spec", "template", "spec")
 _POD_COLUMNS = (CONTAINERS, IMAGES, SELECTOR)
