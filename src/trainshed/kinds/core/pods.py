@@ -43,6 +43,9 @@ def prepare(pod: Object) -> None:
         pod["status"]["conditions"] = [gated]
 
 
+_CRITICAL = "scheduler.alpha.kubernetes.io/critical-pod"
+
+
 def warnings(pod: Object, old: Object | None) -> list[str]:
     if old is not None:
         return []
@@ -50,6 +53,9 @@ def warnings(pod: Object, old: Object | None) -> list[str]:
     if why := names.dns_label(text(pod, "metadata", "name")):
         lead = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior"
         found.insert(0, f"{lead}; a DNS label is recommended: [{why}]")
+    if _CRITICAL in mapping(pod, "metadata", "annotations"):
+        why = 'non-functional in v1.16+; use the "priorityClassName" field instead'
+        found.append(f"metadata.annotations[{_CRITICAL}]: {why}")
     return found
 
 
