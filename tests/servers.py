@@ -15,6 +15,7 @@ from pathlib import Path
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
 from trainshed.client.kubeconfig import Config
+from trainshed.kube.objects import Object
 
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
@@ -70,6 +71,7 @@ class Server:
 
     def start(self) -> Cluster:
         self.folder.mkdir(parents=True, exist_ok=True)
+        already_said = len(self.log)
         command = [
             "up",
             "--foreground",
@@ -83,9 +85,9 @@ class Server:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "trainshed", *command], stdout=log, stderr=log, env=self._environment()
             )
-        return self._ready()
+        return self._ready(already_said)
 
-    def status(self) -> dict[str, object] | None:
+    def status(self) -> Object | None:
         """What `trainshed status -o json` says, or None while nothing runs."""
         asked = subprocess.run(
             [sys.executable, "-m", "trainshed", "status", "-o", "json", "--data-dir", str(self.data)],
@@ -93,7 +95,7 @@ class Server:
             timeout=START_SECONDS,
             env=self._environment(),
         )
-        found: dict[str, object] | None = json.loads(asked.stdout) if asked.returncode == 0 else None
+        found: Object | None = json.loads(asked.stdout) if asked.returncode == 0 else None
         return found
 
     def stop(self) -> int:
@@ -108,16 +110,25 @@ class Server:
         self.process.kill()
         self.process.wait(STOP_SECONDS)
 
-    def _ready(self) -> Cluster:
+    def _ready(self, already_said: int) -> Cluster:
+        """The cluster, once the server says on its terminal that it is ready."""
         deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
+        while "Trainshed is ready" not in self.log[already_said:]:
             if self.process is None or self.process.poll() is not None:
                 raise AssertionError(f"the server ended at once:\n{self.log}")
-            if (found := self.status()) is not None:
-                home = self.folder / "home"
-                home.mkdir(exist_ok=True)
-                return Cluster(Path(str(found["kubeconfig"])), home, embedded=True)
-        raise AssertionError(f"the server was not ready in {START_SECONDS} s:\n{self.log}")
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the server was not ready in {START_SECONDS} s:\n{self.log}")
+            time.sleep(0.02)
+        return self._described()
+
+    def _described(self) -> Cluster:
+        found = self.status()
+        assert found is not None, f"the server is ready but `status` does not find it:\n{self.log}"
+        # The next start listens where this one does, so that clients find it again.
+        self.port = int(found["address"]["port"])
+        home = self.folder / "home"
+        home.mkdir(exist_ok=True)
+        return Cluster(Path(found["kubeconfig"]), home, embedded=True)
 
     def _environment(self) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("KUBE", "TRAINSHED"))}

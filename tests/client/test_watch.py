@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from tests.client.stub import Seen, Stub, Wire, serving
 from trainshed.client.client import Client
+from trainshed.client.kubeconfig import ExecPlugin, User
 from trainshed.client.requests import Resource, Where
 from trainshed.client.retries import Patience
 from trainshed.client.transport import HttpTransport
 from trainshed.client.watch import Watch
-from trainshed.kube.faults import Expired, Fault, Forbidden, InternalError
-from trainshed.kube.objects import Object
+from trainshed.kube.faults import Expired, Fault, Forbidden, InternalError, Unauthorized
+from trainshed.kube.objects import Object, encode
 
 MAPS = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 Session = Callable[[Wire], Awaitable[None]]
@@ -232,3 +234,23 @@ class TestTrouble:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(anext(watch), 0.05)
             assert await story(watch, 1) == [("ADDED", "a")]
+
+    async def test_a_refused_token_is_renewed_once(self, tmp_path: Path) -> None:
+        script = Script([("5", [])], [refusing(Unauthorized("old")), refusing(Unauthorized("old"))])
+        status = {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "kind": "ExecCredential",
+            "status": {"token": "t"},
+        }
+        (tmp_path / "answer").write_bytes(encode(status))
+        user = User(exec=ExecPlugin("cat", (str(tmp_path / "answer"),), interactive="Never"))
+        patience = Patience(attempts=1, sleep=script.sleep)
+        async with (
+            serving(script) as stub,
+            Client(HttpTransport(stub.config(user)), patience=patience) as client,
+            client.watch(MAPS) as watch,
+        ):
+            await story(watch, 1)
+            with pytest.raises(Unauthorized, match="old"):
+                await anext(watch)
+        assert len(stub.seen) == 3

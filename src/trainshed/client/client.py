@@ -254,9 +254,13 @@ class Client:
         """An answer that goes on arriving; sent once, whatever happens."""
         return self._transport.stream(request, within)
 
+    def forget_credentials(self) -> bool:
+        """Ask for new credentials at the next request; False when there could be no others."""
+        return self._transport.forget_credentials()
+
     async def _send_with_fresh_credentials(self, request: Request, within: float) -> Answer:
         answer = await self._transport.send(request, within)
-        if answer.code == 401 and self._transport.forget_credentials():
+        if answer.code == 401 and self.forget_credentials():
             answer = await self._transport.send(request, within)
         return answer
 

@@ -10,8 +10,8 @@ import io
 import os
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Protocol, Self
 from urllib.parse import urlsplit
@@ -61,24 +61,24 @@ class Stream:
         self.code = response.status
         self.headers = _headers(response)
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Pieces of the body as they arrive, of any size."""
         with _mapped(self._server):
             async for piece in self._response.content.iter_any():
                 yield piece
 
-    async def lines(self) -> AsyncIterator[bytes]:
+    async def lines(self) -> AsyncGenerator[bytes, None]:
         """Complete lines without their end; a last line cut off by the end of the stream is dropped."""
         held = bytearray()
-        async for piece in self.chunks():
-            held += piece
-            if b"\n" in piece:
-                *complete, rest = held.split(b"\n")
-                held = bytearray(rest)
-                for line in complete:
-                    yield bytes(line)
-            elif len(held) > _LONGEST_LINE:
-                raise failures.Garbled(f"{self._server} sent a line of more than {_LONGEST_LINE} bytes")
+        async with aclosing(self.chunks()) as pieces:
+            async for piece in pieces:
+                held += piece
+                if b"\n" in piece:
+                    *complete, held = held.split(b"\n")
+                    for line in complete:
+                        yield bytes(line)
+                elif len(held) > _LONGEST_LINE:
+                    raise failures.Garbled(f"{self._server} sent a line of more than {_LONGEST_LINE} bytes")
 
     async def read(self) -> Answer:
         """The rest of the body as a complete answer."""
@@ -89,12 +89,11 @@ class Stream:
 class HttpTransport:
     """Speaks HTTP/1.1 to the server of one configuration."""
 
-    def __init__(self, config: Config, credentials: Credentials | None = None, connections: int = 64) -> None:
+    def __init__(self, config: Config, credentials: Credentials | None = None) -> None:
         self._config = config
         self._credentials = credentials or Credentials(config)
         self._base = _base_url(config)
         self._tls: tuple[tuple[bytes, bytes], ssl.SSLContext] | None = None
-        self._connections = connections
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -147,9 +146,9 @@ class HttpTransport:
         return self._session
 
     def _connector(self) -> aiohttp.BaseConnector:
+        # No limit: watches hold their connection for minutes, and no other request must wait for them.
         if self._config.server.startswith("unix:"):
-            return aiohttp.UnixConnector(urlsplit(self._config.server).path, limit=self._connections)
-        # Watches hold their connection for minutes: the pool must not make other requests wait for them.
+            return aiohttp.UnixConnector(urlsplit(self._config.server).path, limit=0)
         return aiohttp.TCPConnector(limit=0, limit_per_host=0, keepalive_timeout=60.0, ttl_dns_cache=30)
 
     def _context(self, proof: Proof) -> ssl.SSLContext | bool:

@@ -13,13 +13,13 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Protocol, Self
 
 from trainshed.client import requests
 from trainshed.client.answers import fault as fault_of
-from trainshed.client.failures import ConnectionFailure, Garbled, TlsRefused
+from trainshed.client.failures import ConnectionFailure, Disconnected, Garbled, TlsRefused
 from trainshed.client.requests import Request, Resource, Where
 from trainshed.client.retries import Patience
 from trainshed.client.tracker import Change, Tracker
@@ -54,6 +54,8 @@ class Source(Protocol):
 
     def stream(self, request: Request, within: float | None = None) -> AbstractStream: ...
 
+    def forget_credentials(self) -> bool: ...
+
 
 class Watch:
     """Changes of a set of objects. Raises what waiting does not cure, such as a refused request."""
@@ -73,7 +75,7 @@ class Watch:
         self._pending: deque[Change] = deque()
         self._revision = ""
         self._open: AsyncExitStack | None = None
-        self._lines: AsyncIterator[bytes] | None = None
+        self._lines: AsyncGenerator[bytes, None] | None = None
         self._failures = 0
         self._opened_at = 0.0
 
@@ -135,11 +137,13 @@ class Watch:
         request = requests.watch(resource, self._namespace, where, timeout_seconds=seconds, bookmarks=True)
         self._open = AsyncExitStack()
         stream = await self._open.enter_async_context(self._source.stream(request, seconds + _GRACE_SECONDS))
+        if stream.code == 401 and not self._failures and self._source.forget_credentials():
+            raise Disconnected("the credentials have to be renewed")
         if stream.code != 200:
             raise fault_of(await stream.read())
         self._lines, self._opened_at = stream.lines(), self._clock()
 
-    async def _read_line(self, lines: AsyncIterator[bytes]) -> None:
+    async def _read_line(self, lines: AsyncGenerator[bytes, None]) -> None:
         line = await anext(lines, None)
         if line is None:
             await self._ended()
@@ -170,7 +174,10 @@ class Watch:
             await self._patience.sleep(self._patience.wait(self._failures - 2))
 
     async def _drop(self) -> None:
-        stack, self._open, self._lines = self._open, None, None
+        stack, self._open = self._open, None
+        lines, self._lines = self._lines, None
+        if lines:
+            await lines.aclose()
         if stack:
             await stack.aclose()
 
