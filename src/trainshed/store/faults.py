@@ -17,6 +17,7 @@ Expired (410)
 from __future__ import annotations
 
 import errno
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,6 +88,7 @@ _SQLITE: dict[int, tuple[type[StoreFault], str]] = {
     sqlite3.SQLITE_CONSTRAINT: (Diverged, "{path} holds another history than this process; restart it"),
     sqlite3.SQLITE_BUSY: (InUse, ""),
 }
+_LITTLE = 64 << 10
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_WRITING = (errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -104,6 +106,8 @@ def border(path: Path) -> Iterator[None]:
 
 def from_sqlite(error: sqlite3.Error, path: Path) -> StoreFault:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_IOERR and _is_full(path):
+        code = sqlite3.SQLITE_FULL  # SQLite tells a full disk as an input/output error where it maps memory
     kind, text = _SQLITE.get(code, (DiskFailed, "{path} cannot be read or written"))
     if kind is InUse:
         return InUse(path, None)
@@ -117,3 +121,10 @@ def from_os(error: OSError, path: Path) -> StoreFault:
     if error.errno in _NO_WRITING:
         return ReadOnly(f"{path} cannot be written; check its mode, owner and mount ({why})")
     return DiskFailed(f"{path} cannot be used ({why})")
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _LITTLE
+    except OSError:
+        return False

@@ -14,7 +14,7 @@ class Settings:
     quota_bytes: int = 0
     """Largest size of the database file; 0 leaves it to the disk."""
     batch_rows: int = 256
-    """Most writes in one commit."""
+    """Most writes in one commit; SQLite takes some 3,600."""
     batch_bytes: int = 8 << 20
     """A commit takes no further write once it holds this many bytes."""
     compaction_step: int = 500

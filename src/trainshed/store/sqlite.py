@@ -45,6 +45,7 @@ class Database:
         self._run("PRAGMA journal_mode = WAL")
         refuse_newer(self.path, self._number("format"))
         self._run("PRAGMA synchronous = FULL")
+        self._run("PRAGMA fullfsync = ON")  # macOS only: there a plain sync stops at the drive's cache
         self._run("PRAGMA wal_autocheckpoint = 0")
         self._run("PRAGMA secure_delete = FAST")
         if settings.quota_bytes:

@@ -1,6 +1,6 @@
 """A store whose files may not grow for a while: the kernel refuses, as it does on a full disk.
 
-Usage: limits.py FOLDER. Prints one JSON line: what a writer saw before, during and after, and what a restart reads.
+Usage: limits.py FOLDER. Prints one JSON line: what a writer saw, and what a restart reads.
 """
 
 from __future__ import annotations
