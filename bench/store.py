@@ -3,7 +3,7 @@
     python bench/store.py [SECONDS per measurement]
 
 Raw means: one thread, no event loop, nothing kept in memory, `N` rows in each transaction. The store does the
-same for `N` writers that each wait for their own write. The two take turns, so that both get the same machine.
+same for `N` writers that each wait for their own write. The two take turns, so both get the same machine.
 """
 
 from __future__ import annotations

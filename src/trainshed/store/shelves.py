@@ -43,11 +43,13 @@ class Shelf:
         if chunk and not self._names[chunk]:
             del self._firsts[chunk], self._names[chunk], self._records[chunk]
 
-    def ordered(self) -> list[Record]:
-        found: list[Record] = []
+    def add_to(self, found: list[Record]) -> list[Record]:
         for records in self._records:
             found += records
         return found
+
+    def ordered(self) -> list[Record]:
+        return self.add_to([])
 
     def _find(self, name: str) -> tuple[int, int]:
         """A name's chunk and its place there. A chunk's first name may be gone, it still divides."""
@@ -84,7 +86,7 @@ class Shelves:
             return shelf.ordered() if shelf else []
         found: list[Record] = []
         for space in self._spaces.get(resource, ()):
-            found += shelves[space].ordered()
+            shelves[space].add_to(found)
         return found
 
     def count(self, resource: str, namespace: str | None) -> int:
