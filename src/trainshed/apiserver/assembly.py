@@ -104,7 +104,7 @@ async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterat
             reviewing.authenticator,
             reviewing.authorizer,
             audit,
-            Documents(state.registry, OpenApi(schemas.definitions), url, lambda: {"ping": ""}),
+            Documents(state.registry, OpenApi(schemas.definitions, schemas.edition), url, lambda: {"ping": ""}),
             {**subresources.HANDLERS, **reviewing.handlers(), ("pods", "log", "get"): logs.handle},
         )
     finally:

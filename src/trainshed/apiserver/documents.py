@@ -29,7 +29,8 @@ class Documents:
         if path in ("/healthz", "/livez", "/readyz") or path.startswith(("/livez/", "/readyz/", "/healthz/")):
             return self._health(path, request)
         if path.startswith("/openapi"):
-            return self.openapi.find(path, request.query.get("hash"), request.header(b"accept"), self.registry)
+            hash, accept, encodings = request.query.get("hash"), *map(request.header, (b"accept", b"accept-encoding"))
+            return self.openapi.find(path, hash, accept, self.registry, encodings)
         if path == "/version":
             return answers.of(discovery.version())
         return self._discovery(path, request.header(b"accept"), request.header(b"if-none-match"))

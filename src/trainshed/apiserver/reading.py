@@ -11,7 +11,7 @@ from trainshed.apiserver import answers, rendering, selecting, tables
 from trainshed.apiserver.answers import Answer
 from trainshed.apiserver.call import Call
 from trainshed.apiserver.negotiation import Wanted, answer_form
-from trainshed.kube import faults
+from trainshed.kube import documents, faults
 from trainshed.kube.objects import Object, decode, encode
 from trainshed.store.faults import Compacted
 from trainshed.store.records import Record
@@ -46,7 +46,7 @@ def one_decoded(call: Call, obj: Object, wanted: Wanted | None = None, status: i
     if wanted.form in ("partial", "partial-list"):
         return answers.of(tables.partial(obj, wanted.table_version), status)
     if wanted.form == "yaml":
-        return Answer(rendering.yaml(obj), status, b"application/yaml")
+        return Answer(documents.write_yaml(obj), status, b"application/yaml")
     return answers.of(obj, status)
 
 
@@ -87,7 +87,7 @@ def listed(call: Call, objects: Sequence[Object], metadata: Object, wanted: Want
     whole: Object = {"kind": call.kind.list_kind, "apiVersion": call.kind.api_version, "metadata": metadata}
     whole["items"] = list(bare)
     if wanted.form == "yaml":
-        return Answer(rendering.yaml(whole), 200, b"application/yaml")
+        return Answer(documents.write_yaml(whole), 200, b"application/yaml")
     return answers.of(whole)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import yaml as pyyaml
-
 from trainshed.kinds.kind import Kind
 from trainshed.kube.objects import Object, decode, encode
 from trainshed.store.records import Record
@@ -47,8 +45,3 @@ def _bare(kind: Kind, value: bytes) -> bytes:
     return value if kind.custom else b"{" + value[len(prefix(kind)) :]
 
 
-
-
-def yaml(obj: Object) -> bytes:
-    text: str = pyyaml.safe_dump(obj, default_flow_style=False, allow_unicode=True)
-    return text.encode()
