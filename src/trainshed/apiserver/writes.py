@@ -171,6 +171,7 @@ def _track(state: State, kind: Kind, new: Object, before: Object | None, writer:
 
 def _validate(state: State, kind: Kind, new: Object, before: Object | None, writer: Writer) -> None:
     meta = metadata(new)
+    owners = meta.pop("managedFields", None)  # written by ourselves just now: not worth checking again
     errors = names.metadata_errors(meta, namespaced=kind.namespaced, check_name=kind.rules.check_name)
     if before is None:
         errors += schema.validate(kind.schema(), new, unique_lists=kind.custom)
@@ -182,6 +183,8 @@ def _validate(state: State, kind: Kind, new: Object, before: Object | None, writ
         errors += _own_errors(kind, new, before, writer)
     if errors:
         raise faults.refuse(kind.kind, kind.group, str(meta.get("name") or ""), errors)
+    if owners is not None:
+        meta["managedFields"] = owners
     for text in kind.rules.warnings(new, before):
         writer.warn(text)
 

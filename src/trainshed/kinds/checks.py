@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from trainshed.kinds.reading import entries, mapping, sequence, texts
 from trainshed.kube import names
@@ -92,7 +93,9 @@ def qualified(field: str, value: JSON) -> Errors:
     return [invalid(field, word, why)] if why else []
 
 
-def config_key_faults(key: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def config_key_faults(key: str) -> tuple[str, ...]:
+    """Remembered: the same few keys (`train.py`, `ca.crt`) come with nearly every object."""
     faults = []
     if len(key) > 253:
         faults.append("must be no more than 253 characters")
@@ -101,7 +104,7 @@ def config_key_faults(key: str) -> list[str]:
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  "
             "or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
         )
-    return faults + _dot_faults(key)
+    return (*faults, *_dot_faults(key))
 
 
 def _dot_faults(key: str) -> list[str]:
