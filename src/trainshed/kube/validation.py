@@ -106,7 +106,7 @@ def _check_string(node: Schema, value: str, path: str, errors: list[FieldError])
     if node.limits is not None:
         limits.check_string(node.limits, value, path, errors)
     if node.format and not formats.fits(node.format, value):
-        why = f'{path} in body must be of type {node.format}: {faults.shown(value)}'
+        why = f"{path} in body must be of type {node.format}: {faults.shown(value)}"
         errors.append(faults.wrong_type(path or "<nil>", value, why))
 
 

@@ -71,8 +71,8 @@ METHODS: Final[Mapping[str, Callable[..., JSON]]] = {
     "isLoopback": lambda value: _address(value).is_loopback,
     "isLinkLocalUnicast": lambda value: _address(value).is_link_local,
     "isLinkLocalMulticast": lambda value: str(_address(value)).startswith(("224.0.0.", "ff02:")),
-    "isGlobalUnicast": lambda value: not (
-        _address(value).is_multicast or value.is_loopback or value.is_link_local or value.is_unspecified
+    "isGlobalUnicast": lambda value: (
+        not (_address(value).is_multicast or value.is_loopback or value.is_link_local or value.is_unspecified)
     ),
     "containsIP": _contains_ip,
     "containsCIDR": _contains_cidr,

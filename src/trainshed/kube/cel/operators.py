@@ -193,5 +193,9 @@ def optional_element(value: JSON, index: JSON) -> Optional:
     inner = value.value if isinstance(value, Optional) else value
     if isinstance(value, Optional) and not value.present:
         return value
-    inside = index in inner if type(inner) is dict else type(inner) is list and 0 <= index < len(inner)
-    return Optional(element(inner, index), True) if inside else Optional()
+    try:
+        return Optional(element(inner, index), True)
+    except EvaluationError as error:
+        if str(error) == NO_OVERLOAD:
+            raise
+        return Optional()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trainshed.kube.cel import macros, syntax
 from trainshed.kube.cel.evaluation import BUDGET, Compiler, Run
-from trainshed.kube.cel.values import Budget, EvaluationError, SyntaxFault
+from trainshed.kube.cel.values import NO_OVERLOAD, Budget, EvaluationError, SyntaxFault
 from trainshed.kube.objects import JSON
 from trainshed.kube.structure import Schema
 
@@ -26,6 +26,9 @@ class Program:
             return self.run({**variables, BUDGET: budget})
         except RecursionError:
             raise EvaluationError("expression recursion limit exceeded") from None
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError):
+            # Two values no function expected together; the writer of the object is to hear of it, not we.
+            raise EvaluationError(NO_OVERLOAD) from None
 
 
 def compile(text: str, schema: Schema | None = None, *, optional_old: bool = False) -> Program:

@@ -291,7 +291,7 @@ _SIMPLE: Final = {
 def _string(token: _Token) -> str | bytes:
     body = token.text.lstrip("rRbB")
     prefix = token.text[: len(token.text) - len(body)].lower()
-    width = 3 if body[:3] in ('"""', "\'\'\'") else 1
+    width = 3 if body[:3] in ('"""', "'''") else 1
     inner = body[width:-width]
     text = inner if "r" in prefix else _ESCAPE.sub(lambda found: _unescaped(found[1], token.at), inner)
     return text.encode("utf-8", "replace") if "b" in prefix else text

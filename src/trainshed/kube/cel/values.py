@@ -98,13 +98,17 @@ def same(left: JSON, right: JSON, budget: Budget) -> bool:
     """Equality without conversions: numbers by value, but true is not 1."""
     if isinstance(left, list):
         budget.spend(1 + len(left) // 4)
-        return type(right) is list and len(left) == len(right) and all(
-            same(a, b, budget) for a, b in zip(left, right, strict=True)
+        return (
+            type(right) is list
+            and len(left) == len(right)
+            and all(same(a, b, budget) for a, b in zip(left, right, strict=True))
         )
     if isinstance(left, dict):
         budget.spend(1 + len(left) // 4)
-        return type(right) is dict and left.keys() == right.keys() and all(
-            same(value, right[key], budget) for key, value in left.items()
+        return (
+            type(right) is dict
+            and left.keys() == right.keys()
+            and all(same(value, right[key], budget) for key, value in left.items())
         )
     return bool(left == right) and isinstance(left, bool) is isinstance(right, bool)
 
