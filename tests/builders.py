@@ -81,6 +81,16 @@ def a_service_account(name: str, **meta: JSON) -> Object:
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(name, **meta)}
 
 
+def a_train_job(name: str, spec: Object | None = None, **meta: JSON) -> Object:
+    runtime = {"runtimeRef": {"name": "torch-distributed"}}
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": metadata(name, **meta),
+        "spec": {**runtime, **(spec or {})},
+    }
+
+
 def owner(obj: Object, **more: JSON) -> Object:
     """An owner reference to an object as the server returned it."""
     meta = obj["metadata"]
