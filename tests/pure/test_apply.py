@@ -370,7 +370,7 @@ def test_a_body_that_does_not_fit_is_refused_in_upstreams_words(name: str) -> No
         applied(None, a_workload(**spec))
     prefix = "failed to create typed patch object (team/w; apps/v1, Kind=Workload): "
     assert caught.value.message == prefix + expected
-    assert (caught.value.code, caught.value.status()["reason"]) == (500, "")
+    assert (caught.value.code, caught.value.status()["reason"]) == (400, "")
 
 
 def test_unknown_fields_pass_where_the_schema_preserves_them() -> None:

@@ -24,8 +24,12 @@ BEFORE_FIRST_APPLY: Final = "before-first-apply"
 """Who owns the fields of an object nobody kept owners for, from its first apply on."""
 
 
-class Untypable(faults.InternalError):
-    """The applied object does not fit its schema. Upstream answers 500 without a reason, so do we."""
+class Untypable(faults.BadRequest):
+    """The applied object does not fit its schema.
+
+    Upstream answers 500 without a reason. The words and the missing reason are kept, so kubectl prints the same
+    line; the code is not, since the fault is the client's and clients repeat what ended in a 500.
+    """
 
     reason = ""
 
