@@ -82,6 +82,29 @@ def answer(rule: str, self: JSON = None, old: JSON = None, budget: int = 100_000
         "cel.bind(x, 2, x * x) == 4",
         "'%s has %d at %.1f %%'.format(['a', 2, 0.5]) == 'a has 2 at 0.5 %'",
         "dyn(1) == 1 // a remark",
+        "'%s %s %s %s'.format([[1, 'a'], {'k': true}, null, int]) == '[1, a] {k: true} null int'",
+        "'%b %o %x %X %x %.1e'.format([5, 8, 255, 255, 'a', 10.0]) == '101 10 ff FF 61 1.0e+01'",
+        "string(true) == 'true' && string(duration('90s')) == '90s' && string(b'a') == 'a'",
+        "string(timestamp('2025-01-01T01:00:00+01:00')) == '2025-01-01T00:00:00Z'",
+        "'abc'.split('') == ['a', 'b', 'c'] && 'abc'.split('', 2) == ['a', 'bc'] && 'a'.split(',', 0) == []",
+        "strings.quote('a\"b') == '\"a\\\\\"b\"' && 'aa'.indexOf('a', 1) == 1",
+        "uint(3) == 3u && int(3u) == 3 && 4u - 1u == 3u && 2u * 2u == 4u && 7u / 2u == 3u && 7u % 4u == 3u",
+        "1.5 + 1.5 == 3.0 && 3.0 - 1.0 == 2.0 && 2.0 * 2.0 == 4.0 && 1.0 / 2.0 == 0.5 && 1.0 / 0.0 > 1.0",
+        "timestamp('2025-01-02T00:00:00Z') - duration('24h') == timestamp('2025-01-01T00:00:00Z')",
+        "duration('1m') + duration('30s') == duration('90s')",
+        "duration('1m') - duration('30s') > duration('0s')",
+        "timestamp(timestamp('2025-01-01T00:00:00Z')) == timestamp('2025-01-01T00:00:00Z')",
+        "int(timestamp('1970-01-01T00:01:00Z')) == 60 && duration(duration('1s')) == duration('1s')",
+        "[duration('1s'), duration('2s')].sum() == duration('3s') && [1.5, 1.0].sum() == 2.5",
+        "optional.ofNonZeroValue(0).hasValue() == false",
+        "optional.of(1).optFlatMap(x, optional.of(x)).value() == 1",
+        "has(optional.of({'a': 1}).a) && optional.of({'a': 1}).a.value() == 1",
+        "optional.of([1])[0].value() == 1",
+        "optional.none().?a.hasValue() == false && optional.none()[?0].hasValue() == false",
+        "optional.none().optMap(x, x).hasValue() == false && !{}[?'a'].hasValue()",
+        "cidr('10.1.0.0/16').masked().prefixLength() == 16 && ip.isCanonical('::1') && bool('f') == false",
+        "cidr('10.0.0.0/8').ip() == ip('10.0.0.0') && ip('8.8.8.8').isGlobalUnicast()",
+        "google.protobuf.Timestamp == type(timestamp('2025-01-01T00:00:00Z')) && size({'a': 1, 'b': 2}) == 2",
         "true || 1 / 0 == 1",
         "1 / 0 == 1 || true",
         "false && 1 / 0 == 1 ? false : true",
@@ -97,6 +120,34 @@ def test_what_a_rule_may_say(rule: str) -> None:
     ("rule", "error"),
     [
         ("self.x == 1", "no such key: x"),
+        ("'%z'.format([1])", "unrecognized formatting clause"),
+        ("'%d'.format([])", "index out of range"),
+        ("'%d'.format(['a'])", "no such overload"),
+        ("'a'.charAt(5) == ''", "index out of range"),
+        ("'a'.indexOf('a', 9) == 0", "index out of range"),
+        ("cidr('10.0.0.1').prefixLength() == 1", "network address parse error"),
+        ("ip('10').family() == 4", "parse error"),
+        ("url('nope').getHost() == ''", "URL parse error"),
+        ("url('http://h:x/').getHost() == ''", "URL parse error"),
+        ("quantity('1.5').asInteger() == 1", "cannot convert value to integer"),
+        ("1u - 2u == 0u", "unsigned integer overflow"),
+        ("uint(-1) == 0u", "unsigned integer overflow"),
+        ("1.5 % 1.0 == 0.5", "no such overload"),
+        ("bool('maybe')", "type conversion error from 'string' to 'bool'"),
+        ("double('x') == 1.0", "type conversion error"),
+        ("timestamp('9999-12-31T23:59:59Z') + duration('1h') == null", "timestamp overflow"),
+        ("['a'].sum() == 1", "no such overload"),
+        ("[1, 'a'].max() == 1", "no such overload"),
+        ("[].max() == 1", "max called on empty list"),
+        ("[1, 2].exists_one(x, x)", "no such overload"),
+        ("1 in 'a'", "no such overload"),
+        ("[1]['a'] == 1", "no such overload"),
+        ("'a'.?b.hasValue()", "no such overload"),
+        ("{[1]: 1}.size() == 1", "unsupported key type"),
+        ("1 ? true : false", "no such overload"),
+        ("!1", "no such overload"),
+        ("'a'.b == 1", "no such overload"),
+        ("duration('1s').getFullYear() == 1", "no such overload"),
         ("[][0] == 1", "index out of bounds: 0"),
         ("1 / 0 == 1", "division by zero"),
         ("1 % 0 == 1", "modulus by zero"),
@@ -213,12 +264,25 @@ VALUE: Object = {
         "self.parts.all(p, p.at == timestamp('2025-01-01T00:00:00Z'))",
         "self.parts.filter(p, has(p.at))[0].at.getFullYear() == 2025",
         "self.tags == ['b', 'a'] && self.tags != ['a']",
+        "self == {'name': self.name, 'tags': self.tags} || size(self.tags) == 2",
         "self.metadata.name == 'm' || true",
     ],
 )
 def test_the_schema_gives_fields_their_names_and_types(rule: str) -> None:
     assert cel.check(rule, NODE) is None
     assert cel.compile(rule, NODE).evaluate({"self": VALUE}, cel.Budget(1000)) is True
+
+
+def test_the_order_of_a_set_means_nothing_however_deep_it_lies() -> None:
+    program = cel.compile("self == oldSelf", NODE)
+    other = {**VALUE, "tags": ["b", "a"]}
+    assert program.evaluate({"self": VALUE, "oldSelf": other}, cel.Budget(1000)) is True
+    assert program.evaluate({"self": VALUE, "oldSelf": {**other, "name": "m"}}, cel.Budget(1000)) is False
+
+
+def test_bytes_that_are_not_base64_are_an_error() -> None:
+    with pytest.raises(cel.EvaluationError, match="illegal base64 data"):
+        cel.compile("self.secret == b''", NODE).evaluate({"self": {"secret": "!"}}, cel.Budget(1000))
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,16 @@ def test_null_becomes_the_default_unless_null_is_allowed() -> None:
     assert obj == {"a": "x", "b": None}
 
 
+def test_null_becomes_the_default_in_lists_and_maps_too() -> None:
+    one = {"type": "integer", "default": 1}
+    node = schema.compile(
+        object_of(l={"type": "array", "items": one}, m={"type": "object", "additionalProperties": one})
+    )
+    obj: Object = {"l": [None, 2], "m": {"k": None}}
+    schema.default(node, obj)
+    assert obj == {"l": [1, 2], "m": {"k": 1}}
+
+
 def test_a_default_is_a_copy_each_time() -> None:
     node = schema.compile(object_of(a={**NAMED, "default": {"name": "x"}}))
     one, two = {}, {}  # type: Object, Object

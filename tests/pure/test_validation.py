@@ -231,6 +231,17 @@ def test_a_list_that_is_a_map_holds_each_key_once() -> None:
     assert faults_of(MAP, entries) == ['spec.x[2]: Duplicate value: {"name":"a","port":1}']
 
 
+def test_repeated_entries_are_found_in_lists_and_maps_of_lists() -> None:
+    assert faults_of({"type": "array", "items": SET}, [["a", "a"]]) == ['spec.x[0][1]: Duplicate value: "a"']
+    values = {"type": "object", "additionalProperties": SET}
+    assert faults_of(values, {"k": ["a", "a"]}) == ['spec.x[k][1]: Duplicate value: "a"']
+
+
+def test_entries_of_a_list_that_is_a_map_must_be_objects() -> None:
+    said = 'spec.x[0]: Invalid value: "a": must be an object for an array of list-type map'
+    assert said in faults_of(MAP, ["a", "b"])
+
+
 def test_repeated_entries_are_tolerated_where_they_are_stored_already_and_for_built_in_kinds() -> None:
     assert faults_of(SET, ["a", "a"], old={"spec": {"x": ["b", "b"]}}) == []
     assert faults_of(SET, ["a", "a"], unique_lists=False) == []
