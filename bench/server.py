@@ -82,6 +82,11 @@ class Running:
     pid: int
     ready_seconds: float
 
+    def cpu_seconds(self) -> float:
+        """Time on a processor, which unlike a rate does not depend on who else is running."""
+        used = psutil.Process(self.pid).cpu_times()
+        return float(used.user + used.system)
+
     def megabytes(self) -> float:
         return float(psutil.Process(self.pid).memory_info().rss) / 1e6
 
@@ -157,12 +162,19 @@ CASES = (
 TURNS = 3
 
 
-def measure(case: Case, ours: Target, base: Target) -> str:
+def measure(case: Case, ours: Running, base: Running) -> str:
+    before = ours.cpu_seconds(), base.cpu_seconds()
     found, baseline = [], []
+    share = case.requests // TURNS
     for _ in range(TURNS):
-        found.append(run(ours, case.ours, connections=case.connections, requests=case.requests // TURNS))
-        baseline.append(run(base, case.base, connections=case.connections, requests=case.requests // TURNS))
-    return _line(case, _joined(found), _joined(baseline))
+        found.append(run(ours.target, case.ours, connections=case.connections, requests=share))
+        baseline.append(run(base.target, case.base, connections=case.connections, requests=share))
+    spent = [(now - then) / (share * TURNS) * 1e6 for now, then in zip(_cpu(ours, base), before, strict=True)]
+    return _line(case, _joined(found), _joined(baseline)) + f"   cpu {spent[0]:.0f} against {spent[1]:.0f} us"
+
+
+def _cpu(*running: Running) -> tuple[float, ...]:
+    return tuple(server.cpu_seconds() for server in running)
 
 
 def _joined(parts: list[Result]) -> Result:
@@ -195,7 +207,7 @@ def main() -> None:
         run(ours.target, namespace, connections=1, requests=2)
         run(ours.target, create_listed, connections=8, requests=500)
         for case in CASES:
-            print(measure(case, ours.target, base.target), flush=True)
+            print(measure(case, ours, base), flush=True)
         left = OBJECTS - sum(case.requests for case in CASES if case.name == "create") - 500
         run(ours.target, create, connections=32, requests=left)
         print(f"with {OBJECTS} objects: {ours.megabytes():.0f} MB resident")

@@ -36,7 +36,7 @@ from trainshed.kinds.rules import RULES
 from trainshed.kinds.schemas import Schemas
 from trainshed.kinds.trainer import publication, runtimes
 from trainshed.kube.objects import Object, decode
-from trainshed.store.records import Key
+from trainshed.store.records import Key, Record
 from trainshed.store.store import Store
 
 DIALECTS = {"events.events.k8s.io": Dialect("events", event_dialects.to_core, event_dialects.to_events_v1)}
@@ -104,7 +104,7 @@ async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterat
             reviewing.authenticator,
             reviewing.authorizer,
             audit,
-            Documents(state.registry, OpenApi(schemas.definitions, schemas.edition), url, lambda: {"ping": ""}),
+            _documents(state, schemas, reviewing.tokens, url),
             {**subresources.HANDLERS, **reviewing.handlers(), ("pods", "log", "get"): logs.handle},
         )
     finally:
@@ -112,6 +112,16 @@ async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterat
         await asyncio.gather(task, return_exceptions=True)
         await store.close()
         audit.close()
+
+
+def _documents(state: State, schemas: Schemas, tokens: AccountTokens, url: str) -> Documents:
+    keys = "/openid/v1/jwks"
+    extra = {
+        keys: tokens.jwks,
+        "/.well-known/openid-configuration": lambda: tokens.openid_configuration(url + keys),
+    }
+    openapi = OpenApi(schemas.definitions, schemas.edition)
+    return Documents(state.registry, openapi, url, lambda: {"ping": ""}, extra)
 
 
 def _state(store: Store, schemas: Schemas) -> State:
@@ -160,16 +170,22 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
 
 
 async def _bootstrap_roles(state: State) -> None:
-    for wanted in bootstrap.wanted():
-        kind = state.registry.of_reference(wanted["apiVersion"], wanted["kind"])
-        if kind is None:
-            continue
-        old = state.store.head(Key(kind.resource, "", wanted["metadata"]["name"]))
-        obj = bootstrap.reconciled(None if old is None else decode(old.value), wanted)
-        if obj is not None and old is None:
-            await writes.insert(state, kind, obj, install.WRITER)
-        elif obj is not None and old is not None:
-            await writes.replace(state, kind, old, obj, install.WRITER)
+    """Written together, so that they share their commits."""
+    futures = [_bootstrap_role(state, wanted) for wanted in bootstrap.wanted()]
+    await asyncio.gather(*(future for future in futures if future is not None))
+
+
+def _bootstrap_role(state: State, wanted: Object) -> asyncio.Future[Record] | None:
+    kind = state.registry.of_reference(wanted["apiVersion"], wanted["kind"])
+    if kind is None:
+        return None
+    old = state.store.head(Key(kind.resource, "", wanted["metadata"]["name"]))
+    obj = bootstrap.reconciled(None if old is None else decode(old.value), wanted)
+    if obj is None:
+        return None
+    if old is None:
+        return writes.begin_insert(state, kind, obj, install.WRITER)
+    return writes.begin_replace(state, kind, old, obj, install.WRITER)
 
 
 def _write_kubeconfig(places: Folder, certificates: tls.Certificates, url: str) -> None:

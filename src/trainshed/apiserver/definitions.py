@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from trainshed.apiserver import admission, removal
+from trainshed.apiserver import admission, removal, rendering, writes
 from trainshed.apiserver.housekeeping import Housekeeper
 from trainshed.apiserver.state import State, loaded
 from trainshed.kinds import custom
@@ -44,6 +44,7 @@ class Definitions:
             if event.type == "DELETED":
                 self._leaving.discard(key.name)
                 self._state.registry.remove(key.name)
+                self._keeper.add("names that became free", self._accept_waiting)
             else:
                 self._serve(event.record)
         elif event.type == "DELETED" and key.resource in self._leaving:
@@ -53,6 +54,7 @@ class Definitions:
         crd = loaded(record)
         if conditions.is_true(dig(crd, "status", "conditions"), "Established"):
             self._state.registry.install(record.key.name, _with_dialects(self._kinds(record.key, crd)))
+            self._keeper.add(f"stored version of {record.key.name}", partial(self._migrate, record.key.name))
         if lifecycle.is_leaving(crd):
             self._leaving.add(record.key.name)
             self._empty_later(record.key)
@@ -64,6 +66,32 @@ class Definitions:
         """The definition as it is stored now: schemas are compiled when first needed, not kept as dicts."""
         record = self._state.store.head(key)
         return {} if record is None else loaded(record)
+
+    # --- changes ------------------------------------------------------------------------------------------
+
+    async def _migrate(self, resource: str) -> None:
+        """Objects written before the stored version changed are written again in the new one."""
+        home = self._state.registry.stored(resource)
+        if home is None or home.dialect is not None:
+            return
+        start = rendering.prefix(home)
+        for record in list(self._state.store.list(resource, None)):
+            newest = self._state.store.head(record.key)
+            if newest is not None and not newest.value.startswith(start):
+                await writes.put_as_is(self._state, home, newest, loaded(newest))
+
+    async def _accept_waiting(self) -> None:
+        """A definition whose names were taken gets them when their owner is gone."""
+        kind = self._state.registry.stored(RESOURCE)
+        for record in list(self._state.store.list(RESOURCE, None)):
+            newest = self._state.store.head(record.key)
+            if kind is None or newest is None:
+                continue
+            crd = loaded(newest)
+            if not conditions.is_true(dig(crd, "status", "conditions"), "NamesAccepted"):
+                naming.establish(crd, naming.taken(self._state.registry.kinds(), crd), self._state.timestamp())
+                if crd != loaded(newest):
+                    await writes.put_as_is(self._state, kind, newest, crd)
 
     # --- leaving ------------------------------------------------------------------------------------------
 

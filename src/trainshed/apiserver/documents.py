@@ -22,6 +22,8 @@ class Documents:
     openapi: OpenApi
     address: str
     health: Health
+    extra: Mapping[str, Callable[[], Object]] = field(default_factory=dict)
+    """Other paths that answer with one object."""
     _rendered: dict[tuple[str, str], Answer] = field(default_factory=dict)
     _generation: int = -1
 
@@ -33,6 +35,8 @@ class Documents:
             return self.openapi.find(path, hash, accept, self.registry, encodings)
         if path == "/version":
             return answers.of(discovery.version())
+        if path in self.extra:
+            return answers.of(self.extra[path]())
         return self._discovery(path, request.header(b"accept"), request.header(b"if-none-match"))
 
     # --- health -------------------------------------------------------------------------------------------

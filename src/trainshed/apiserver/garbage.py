@@ -26,10 +26,9 @@ class Collector:
 
     def start(self) -> None:
         """After a restart: whatever was unfinished is looked at again."""
-        for kind in self._state.registry.kinds():
-            if kind.dialect is None:
-                for record in self._state.store.list(kind.stored_as, None):
-                    self._consider(record)
+        for kind in self._state.registry.homes():
+            for record in self._state.store.list(kind.stored_as, None):
+                self._consider(record)
 
     def notice(self, kind: Kind, event: Event) -> None:
         """Called after each durable write; decides in microseconds whether there is anything to do."""

@@ -81,8 +81,8 @@ class Namespaces:
 
     async def _delete_content(self, name: str) -> dict[str, int]:
         left: dict[str, int] = {}
-        for kind in self._state.registry.kinds():
-            if kind.dialect is not None or not kind.namespaced:
+        for kind in self._state.registry.homes():
+            if not kind.namespaced:
                 continue
             for record in list(self._state.store.list(kind.stored_as, name)):
                 newest = self._state.store.head(record.key)

@@ -19,8 +19,12 @@ class Registry:
         return self._by_path.get((group, version, plural))
 
     def stored(self, resource: str) -> Kind | None:
-        """The kind whose spelling is the stored one."""
+        """The kind whose spelling is the stored one (or, when that version is not served, one that can translate)."""
         return self._by_storage.get(resource)
+
+    def homes(self) -> tuple[Kind, ...]:
+        """One kind for each resource in the store: what walks over everything stored goes by these."""
+        return tuple(self._by_storage.values())
 
     def of_reference(self, api_version: str, kind: str) -> Kind | None:
         """The kind an owner reference names; another version of the group will do."""
@@ -56,5 +60,6 @@ class Registry:
         self._by_path = {(kind.group, kind.version, kind.plural): kind for kind in self._kinds}
         self._by_kind = {(kind.api_version, kind.kind): kind for kind in reversed(self._kinds)}
         self._by_group_kind = {(kind.group, kind.kind): kind for kind in reversed(self._kinds)}
-        self._by_storage = {kind.stored_as: kind for kind in self._kinds if kind.dialect is None}
+        spellings = sorted(self._kinds, key=lambda kind: kind.dialect is None)
+        self._by_storage = {kind.stored_as: kind for kind in spellings}
         self._group_versions = {(kind.group, kind.version) for kind in self._kinds}

@@ -53,6 +53,11 @@ def track_update(
     The writer owns what it added or changed, nobody owns what it removed. When it changed nothing, nothing
     changes here either, times included. An object without owners gets none until its first apply.
     """
+    if before is None and managed.listed_in(after) is None:
+        # The common birth, without the bookkeeping of what was there before.
+        born = Entry(manager or "unknown", "Update", api_version, everything(after, schema), now, subresource)
+        managed.write(after, (born,))
+        return
     base = _base(before, after, subresource)
     if before is not None and not base:
         managed.write(after, ())

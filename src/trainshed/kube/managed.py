@@ -149,8 +149,9 @@ def _moment(text: str | None, index: int) -> str:
 
 def write(obj: Object, entries: Iterable[Entry]) -> None:
     """Set the object's managedFields: appliers first, then by age, name and version; no list when empty."""
-    kept = sorted((entry for entry in entries if entry.fields), key=_age)
+    kept = [entry for entry in entries if entry.fields]
     if kept:
+        kept.sort(key=_age)
         metadata(obj)["managedFields"] = [entry.body() for entry in kept]
     else:
         metadata(obj).pop("managedFields", None)

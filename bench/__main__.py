@@ -1,0 +1,16 @@
+"""Everything that is measured: `make bench`."""
+
+from __future__ import annotations
+
+from bench import server, store
+
+
+def main() -> None:
+    print("# the store, against raw SQLite\n")
+    store.main()
+    print("\n# the API server, against a bare one\n")
+    server.main()
+
+
+if __name__ == "__main__":
+    main()
