@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from bench import server, store
 
 
 def main() -> None:
     print("# the store, against raw SQLite\n")
-    store.main()
+    asyncio.run(store.main(3.0))
     print("\n# the API server, against a bare one\n")
     server.main()
 

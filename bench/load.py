@@ -1,4 +1,4 @@
-"""A lean HTTP/1.1 load generator: keep-alive connections over TLS that send prepared bytes and read whole answers.
+"""A lean HTTP/1.1 load generator: kept-alive TLS connections that send prepared bytes and read answers.
 
 It runs in a process of its own (see `run`), so that what it costs is not charged to the server's event loop.
 """
@@ -69,7 +69,9 @@ async def _all(target: Target, make: Make, connections: int, requests: int) -> R
     shares = [prepared[start::connections] for start in range(connections)]
     workers = [await _open(target) for _ in range(connections)]
     began = time.perf_counter()
-    results = await asyncio.gather(*(_work(worker, share) for worker, share in zip(workers, shares, strict=True)))
+    results = await asyncio.gather(
+        *(_work(worker, share) for worker, share in zip(workers, shares, strict=True))
+    )
     seconds = time.perf_counter() - began
     latencies = sorted(latency for found, _ in results for latency in found)
     return Result(requests, seconds, latencies, sum(failed for _, failed in results))

@@ -2,8 +2,8 @@
 
     python -m bench.server
 
-Requests are those of the real thing: ConfigMaps of about 1 KiB over TLS with a token, from another process. The two
-servers take turns, so that a busy machine is busy for both; what counts is the ratio.
+Requests are those of the real thing: ConfigMaps of about 1 KiB over TLS with a token, from another process.
+The two servers take turns, so that a busy machine is busy for both; what counts is the ratio.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def bare_post(target: Target, number: int) -> bytes:
 
 
 def _config_map(name: str) -> bytes:
-    return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": DATA}).encode()
+    return json.dumps(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": DATA}
+    ).encode()
 
 
 # --- servers ----------------------------------------------------------------------------------------------
@@ -95,11 +97,15 @@ class Running:
 def trainshed(folder: Path) -> Iterator[Running]:
     began = time.perf_counter()
     command = [sys.executable, "-m", "trainshed"]
-    subprocess.run([*command, "up", "--data-dir", folder, "--port", "0"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [*command, "up", "--data-dir", folder, "--port", "0"], check=True, stdout=subprocess.DEVNULL
+    )
     ready = time.perf_counter() - began
     try:
         text = subprocess.check_output([*command, "status", "--data-dir", folder, "-o", "json"])
-        yield Running(_target(Path(json.loads(text)["kubeconfig"])), json.loads(text)["pids"]["apiserver"], ready)
+        yield Running(
+            _target(Path(json.loads(text)["kubeconfig"])), json.loads(text)["pids"]["apiserver"], ready
+        )
     finally:
         subprocess.run([*command, "down", "--data-dir", folder], check=True, stdout=subprocess.DEVNULL)
 
@@ -118,7 +124,8 @@ def bare(folder: Path) -> Iterator[Running]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     pki = folder / "pki"
-    command = [sys.executable, "-m", "bench.bare", str(port), pki / "server.crt", pki / "server.key"]
+    files = [str(pki / "server.crt"), str(pki / "server.key")]
+    command = [sys.executable, "-m", "bench.bare", str(port), *files]
     process = subprocess.Popen(command)
     try:
         _wait_for(port, process)
@@ -200,7 +207,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="trainshed-bench-") as scratch, ExitStack() as stack:
         folder = Path(scratch) / "data"
         with trainshed(folder) as first:
-            print(f"first start, with certificates and kinds to make: ready after {first.ready_seconds:.2f} s")
+            print(
+                f"first start, with certificates and kinds to make: ready after {first.ready_seconds:.2f} s"
+            )
         ours = stack.enter_context(trainshed(folder))
         print(f"start: ready after {ours.ready_seconds:.2f} s, {ours.megabytes():.0f} MB resident")
         base = stack.enter_context(bare(folder))

@@ -1,6 +1,6 @@
-"""What must hold between an object and the rest of the cluster before it is stored: an ordered tuple of checks.
+"""What must hold between an object and the rest of the cluster before it is stored: ordered checks.
 
-Upstream calls these admission plugins and webhooks. Each one may fill in the object and warn, or refuse with a fault.
+Upstream calls these admission plugins and webhooks. Each may fill in the object, warn, or refuse with a fault.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def namespace_takes_new_content(request: Request) -> None:
 
 def _terminating(request: Request) -> faults.Forbidden:
     why = f"unable to create new content in namespace {request.namespace} because it is being terminated"
-    cause = faults.Cause("NamespaceTerminating", f"namespace {request.namespace} is being terminated", "metadata.namespace")
+    cause = faults.Cause(
+        "NamespaceTerminating", f"namespace {request.namespace} is being terminated", "metadata.namespace"
+    )
     message = f'{request.kind.resource} "{request.name}" is forbidden: {why}'
     return faults.Forbidden(
         message, name=request.name, group=request.kind.group, kind=request.kind.plural, causes=[cause]
@@ -69,7 +71,9 @@ def pod_has_a_service_account(request: Request) -> None:
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     spec["serviceAccountName"] = spec["serviceAccount"] = name
     if name != "default" and request.state.head("serviceaccounts", request.namespace, name) is None:
-        why = f'error looking up service account {request.namespace}/{name}: serviceaccount "{name}" not found'
+        why = (
+            f'error looking up service account {request.namespace}/{name}: serviceaccount "{name}" not found'
+        )
         message = f'pods "{request.name}" is forbidden: {why}'
         raise faults.Forbidden(message, name=request.name, kind="pods")
 
@@ -110,7 +114,10 @@ def pod_tolerates_short_outages(request: Request) -> None:
     given = given if isinstance(given, list) else []
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
         if not any(_covers(toleration, key) for toleration in given):
-            given = [*given, {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]
+            given = [
+                *given,
+                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
+            ]
     spec["tolerations"] = given
 
 

@@ -44,7 +44,7 @@ def of_fault(fault: Fault) -> Answer:
 
 
 def warning_headers(warnings: Iterable[str]) -> list[tuple[bytes, bytes]]:
-    """`Warning: 299 - "text"` for each; control characters and quotes made harmless, never over 4 KiB each."""
+    """`Warning: 299 - "text"` for each; control characters and quotes made harmless, 4 KiB at most."""
     return [(b"warning", _warning(text)) for text in dict.fromkeys(warnings)]
 
 

@@ -74,7 +74,9 @@ class Application:
             result = answers.of_fault(fault)
         except Exception as error:
             log.exception("unexpected failure in %s %s", seen.request.method, seen.request.path)
-            result = answers.of_fault(faults.InternalError(f"Internal error occurred: {type(error).__name__}: {error}"))
+            result = answers.of_fault(
+                faults.InternalError(f"Internal error occurred: {type(error).__name__}: {error}")
+            )
         if isinstance(result, Stream):
             code = 200
             await self._send_stream(result, seen, receive, send)
@@ -99,7 +101,9 @@ class Application:
         seen.target = target
         return await self._resource(seen, user, target, receive)
 
-    async def _resource(self, seen: Seen, user: Identity, target: Target, receive: Receive) -> Answer | Stream:
+    async def _resource(
+        self, seen: Seen, user: Identity, target: Target, receive: Receive
+    ) -> Answer | Stream:
         request, kind = seen.request, self.state.registry.find(target.group, target.version, target.plural)
         verb = verb_of(request, target)
         seen.verb = verb
@@ -128,7 +132,11 @@ class Application:
     # --- streams --------------------------------------------------------------------------------------------
 
     async def _send_stream(self, stream: Stream, seen: Seen, receive: Receive, send: Send) -> None:
-        headers = [(b"content-type", stream.content_type), (b"cache-control", b"no-cache, private"), *stream.headers]
+        headers = [
+            (b"content-type", stream.content_type),
+            (b"cache-control", b"no-cache, private"),
+            *stream.headers,
+        ]
         headers += answers.warning_headers(seen.request.warnings)
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         pump = asyncio.create_task(_pump(stream, send), name="stream")
@@ -149,7 +157,7 @@ class Application:
             task.cancel()
 
     async def _refuse_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Streams into pods need a node agent; until one is here, say so after the same checks as over HTTP."""
+        """Streams into pods need a node agent; without one, say so after the same checks as over HTTP."""
         await receive()
         seen = _seen({**scope, "method": "GET"})
         try:

@@ -1,4 +1,4 @@
-"""The server's parts put together: store, kinds, access, housekeeping, application. The only place that knows them all."""
+"""The server's parts put together: store, kinds, access, housekeeping, application."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ class StoredObjects:
 async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterator[Application]:
     """The application with everything it needs at work; ends it all in order."""
     places = Folder(folder)
-    certificates = tls.ensure(places.certificates, tls.server_names(bind, socket.gethostname()), datetime.now(UTC))
+    certificates = tls.ensure(
+        places.certificates, tls.server_names(bind, socket.gethostname()), datetime.now(UTC)
+    )
     schemas = Schemas.load(cache)
     store = Store.open(places.store)
     audit = Audit(places.audit)

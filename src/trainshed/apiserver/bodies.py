@@ -13,7 +13,7 @@ LEVELS = ("Ignore", "Warn", "Strict")
 
 
 def read(call: Call) -> Object:
-    """The object in the body: right kind, right namespace and name, unknown fields dealt with, schema defaults in."""
+    """The object in the body: right kind and place, unknown fields dealt with, schema defaults in."""
     duplicates: list[str] | None = None if field_validation(call) == "Ignore" else []
     obj = decoded(call, call.kind.kind, duplicates)
     check_type(call.kind, obj)
@@ -82,7 +82,9 @@ def check_place(call: Call, obj: Object) -> None:
     meta = metadata(obj)
     namespace, name = meta.get("namespace"), meta.get("name")
     if call.kind.namespaced and namespace and namespace != call.namespace:
-        raise faults.BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+        raise faults.BadRequest(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
     if call.target.name and name and name != call.target.name:
         why = f"the name of the object ({name}) does not match the name on the URL ({call.target.name})"
         raise faults.BadRequest(why)

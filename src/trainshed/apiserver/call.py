@@ -41,7 +41,9 @@ class Call:
 
 
 def not_found(kind: Kind, name: str) -> faults.NotFound:
-    return faults.NotFound(f'{kind.resource} "{name}" not found', name=name, group=kind.group, kind=kind.plural)
+    return faults.NotFound(
+        f'{kind.resource} "{name}" not found', name=name, group=kind.group, kind=kind.plural
+    )
 
 
 def already_exists(kind: Kind, name: str) -> faults.AlreadyExists:

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions at work: a stored definition becomes a served kind, a leaving one takes its objects along."""
+"""CustomResourceDefinitions at work: a stored one becomes a served kind, a leaving one takes its objects along."""
 
 from __future__ import annotations
 
@@ -89,7 +89,9 @@ class Definitions:
                 continue
             crd = loaded(newest)
             if not conditions.is_true(dig(crd, "status", "conditions"), "NamesAccepted"):
-                naming.establish(crd, naming.taken(self._state.registry.kinds(), crd), self._state.timestamp())
+                naming.establish(
+                    crd, naming.taken(self._state.registry.kinds(), crd), self._state.timestamp()
+                )
                 if crd != loaded(newest):
                     await writes.put_as_is(self._state, kind, newest, crd)
 
@@ -115,7 +117,9 @@ class Definitions:
 
 def _with_dialects(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
     """Versions other than the stored one are spellings of it: only apiVersion differs."""
-    return tuple(_spelling(kind) if kind.storage_version not in ("", kind.version) else kind for kind in kinds)
+    return tuple(
+        _spelling(kind) if kind.storage_version not in ("", kind.version) else kind for kind in kinds
+    )
 
 
 def _spelling(kind: Kind) -> Kind:

@@ -1,4 +1,4 @@
-"""Everything that is not an object: version, health, discovery and OpenAPI, rendered once per set of kinds."""
+"""What is not an object: version, health, discovery and OpenAPI, rendered once per set of kinds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class Documents:
         if path in ("/healthz", "/livez", "/readyz") or path.startswith(("/livez/", "/readyz/", "/healthz/")):
             return self._health(path, request)
         if path.startswith("/openapi"):
-            hash, accept, encodings = request.query.get("hash"), *map(request.header, (b"accept", b"accept-encoding"))
+            hash, accept, encodings = (
+                request.query.get("hash"),
+                *map(request.header, (b"accept", b"accept-encoding")),
+            )
             return self.openapi.find(path, hash, accept, self.registry, encodings)
         if path == "/version":
             return answers.of(discovery.version())

@@ -54,7 +54,7 @@ class Collector:
             await self._check_owners(record.key)
 
     async def _check_owners(self, key: Key) -> None:
-        """Delete an object none of whose owners is left; forget the owners that are gone when others remain."""
+        """Delete an object none of whose owners is left; forget those that are gone when others remain."""
         record = self._state.store.head(key)
         kind = self._kind(key)
         if record is None or kind is None or not record.owners:
@@ -79,7 +79,9 @@ class Collector:
         return owner is None or owner.uid != reference.get("uid")
 
     def _owner_key(self, kind: Kind, key: Key, reference: Object) -> Key | None:
-        owner = self._state.registry.of_reference(str(reference.get("apiVersion")), str(reference.get("kind")))
+        owner = self._state.registry.of_reference(
+            str(reference.get("apiVersion")), str(reference.get("kind"))
+        )
         if owner is None or (owner.namespaced and not kind.namespaced):
             return None
         return Key(owner.stored_as, key.namespace if owner.namespaced else "", str(reference.get("name")))
@@ -142,7 +144,9 @@ class Collector:
     # --- small parts --------------------------------------------------------------------------------------
 
     async def _delete(self, kind: Kind, record: Record, policy: str) -> None:
-        await removal.remove(self._state, kind, record, removal.Options(policy or "Background", uid=record.uid))
+        await removal.remove(
+            self._state, kind, record, removal.Options(policy or "Background", uid=record.uid)
+        )
 
     async def _drop(self, kind: Kind, key: Key, finalizer: str) -> None:
         newest = self._state.store.head(key)

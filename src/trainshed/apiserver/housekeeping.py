@@ -1,4 +1,4 @@
-"""Background duties of the server: a queue of named chores, done one after another, tried again when they fail."""
+"""Background duties of the server: named chores, done one after another, tried again when they fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIRST_DELAY, _LONGEST_DELAY = 0.05, 30.0
 
 
 class Housekeeper:
-    """Runs chores in order; a chore queued twice before it ran runs once; a failing one is retried with back-off."""
+    """Runs chores in order; one queued twice before it ran runs once; a failing one is retried with back-off."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -49,7 +49,9 @@ class Housekeeper:
         except Exception as error:  # a chore must never end the loop
             count = self._failures[key] = self._failures.get(key, 0) + 1
             delay = min(_FIRST_DELAY * 2**count, _LONGEST_DELAY)
-            log.warning("%s: %s failed (%s: %s); again in %.1f s", self._name, key, type(error).__name__, error, delay)
+            log.warning(
+                "%s: %s failed (%s: %s); again in %.1f s", self._name, key, type(error).__name__, error, delay
+            )
             self._later(delay, key, chore)
 
     def _later(self, delay: float, key: str, chore: Chore) -> None:

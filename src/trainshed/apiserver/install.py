@@ -1,4 +1,4 @@
-"""What every control plane holds from its first start on: namespaces, the API's own service, kinds and runtimes."""
+"""What every control plane holds from its first start on: namespaces, its own service, kinds, runtimes."""
 
 from __future__ import annotations
 

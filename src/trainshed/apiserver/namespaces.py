@@ -98,7 +98,9 @@ class Namespaces:
         if record is None or kind is None:
             return
         obj = loaded(record)
-        listed = ", ".join(f"{resource} has {count} resource instances" for resource, count in sorted(left.items()))
+        listed = ", ".join(
+            f"{resource} has {count} resource instances" for resource, count in sorted(left.items())
+        )
         status = obj.setdefault("status", {})
         wanted = {"type": _CONTENT, "status": "True", "reason": "SomeResourcesRemain"}
         wanted["message"] = f"Some resources are remaining: {listed}"

@@ -9,6 +9,7 @@ from trainshed.kube import apply, faults, patches, schema, strategic
 from trainshed.kube.objects import JSON, Object, metadata
 from trainshed.store.records import Record
 
+
 async def patch(call: Call) -> Answer:
     writing.check_dry_run(call)
     form = negotiation.patch_form(call.request.content_type, custom=call.kind.custom)
@@ -46,8 +47,8 @@ def _check_identity(call: Call, new: Object) -> None:
     meta = metadata(new)
     for field, wanted in (("name", call.target.name), ("namespace", call.namespace)):
         if wanted and meta.get(field) != wanted:
-            why = f"the {field} of the object ({meta.get(field)}) does not match the {field} on the URL ({wanted})"
-            raise faults.BadRequest(why)
+            why = f"does not match the {field} on the URL ({wanted})"
+            raise faults.BadRequest(f"the {field} of the object ({meta.get(field)}) {why}")
 
 
 # --- apply ------------------------------------------------------------------------------------------------
@@ -92,7 +93,9 @@ def _own_half(body: Object, status: bool) -> Object:
     if not status:
         return {key: value for key, value in body.items() if key != "status"}
     kept = {key: body[key] for key in ("apiVersion", "kind", "status") if key in body}
-    place = {key: value for key, value in metadata(body).items() if key in ("name", "namespace", "resourceVersion")}
+    place = {
+        key: value for key, value in metadata(body).items() if key in ("name", "namespace", "resourceVersion")
+    }
     return kept | {"metadata": place}
 
 

@@ -1,6 +1,6 @@
 """`pods/log`: what the checks of kubectl and the SDKs expect, in front of whoever keeps the lines.
 
-The lines themselves are the node agent's. It is reached through `Source`; a server without an agent has none to show.
+The lines themselves are the node agent's, reached through `Source`; a server without an agent has none.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def _query_errors(query: Query) -> list[faults.FieldError]:
         if value is not None and value < least:
             errors.append(faults.invalid(name, value, f"must be greater than or equal to {least}"))
     if query.get("sinceSeconds") and query.get("sinceTime"):
-        errors.append(faults.forbidden("sinceSeconds", "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+        errors.append(
+            faults.forbidden("sinceSeconds", "at most one of `sinceTime` or `sinceSeconds` may be specified")
+        )
     since = query.get("sinceTime")
     if since and ages.parse_timestamp(since) is None:
         errors.append(faults.invalid("sinceTime", since[:64], "must be a time in RFC 3339 form"))
@@ -126,4 +128,6 @@ def _check_started(pod: Object, wish: Wish) -> None:
         return
     waiting = dig(found, "state", "waiting")
     if waiting is not None and not found.get("restartCount"):
-        raise faults.BadRequest(f"{quoted} is waiting to start: {waiting.get('reason') or 'ContainerCreating'}")
+        raise faults.BadRequest(
+            f"{quoted} is waiting to start: {waiting.get('reason') or 'ContainerCreating'}"
+        )

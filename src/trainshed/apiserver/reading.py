@@ -42,7 +42,9 @@ def one_decoded(call: Call, obj: Object, wanted: Wanted | None = None, status: i
     wanted = wanted or answer_form(call.request.header(b"accept"))
     if wanted.form == "table":
         revision = str(obj.get("metadata", {}).get("resourceVersion", ""))
-        return answers.of(tables.table(call.kind, [obj], table_options(call, wanted), {"resourceVersion": revision}), status)
+        return answers.of(
+            tables.table(call.kind, [obj], table_options(call, wanted), {"resourceVersion": revision}), status
+        )
     if wanted.form in ("partial", "partial-list"):
         return answers.of(tables.partial(obj, wanted.table_version), status)
     if wanted.form == "yaml":
@@ -166,7 +168,9 @@ def check_list_parameters(call: Call) -> None:
         why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
         errors.append(faults.forbidden("resourceVersionMatch", why))
     elif match and query.get("continue"):
-        errors.append(faults.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for continue"))
+        errors.append(
+            faults.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for continue")
+        )
     elif match == "Exact" and revision == "0":
         why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
         errors.append(faults.forbidden("resourceVersionMatch", why))

@@ -19,7 +19,7 @@ class Registry:
         return self._by_path.get((group, version, plural))
 
     def stored(self, resource: str) -> Kind | None:
-        """The kind whose spelling is the stored one (or, when that version is not served, one that can translate)."""
+        """The kind whose spelling is the stored one (one that can translate, if that is not served)."""
         return self._by_storage.get(resource)
 
     def homes(self) -> tuple[Kind, ...]:
@@ -41,7 +41,7 @@ class Registry:
         return self._custom.keys()
 
     def install(self, name: str, kinds: Sequence[Kind]) -> None:
-        """Serve what a CustomResourceDefinition of this name describes, instead of what it described before."""
+        """Serve what the CustomResourceDefinition of this name describes now."""
         self._custom[name] = tuple(kinds)
         self._changed()
 
@@ -56,7 +56,10 @@ class Registry:
         self.generation += 1
 
     def _rebuild(self) -> None:
-        self._kinds = (*self._builtin, *(kind for name in sorted(self._custom) for kind in self._custom[name]))
+        self._kinds = (
+            *self._builtin,
+            *(kind for name in sorted(self._custom) for kind in self._custom[name]),
+        )
         self._by_path = {(kind.group, kind.version, kind.plural): kind for kind in self._kinds}
         self._by_kind = {(kind.api_version, kind.kind): kind for kind in reversed(self._kinds)}
         self._by_group_kind = {(kind.group, kind.kind): kind for kind in reversed(self._kinds)}

@@ -62,7 +62,9 @@ def options(body: Object) -> Options:
 
 
 def _preconditions(body: Object) -> tuple[str, str]:
-    return str(dig(body, "preconditions", "uid") or ""), str(dig(body, "preconditions", "resourceVersion") or "")
+    return str(dig(body, "preconditions", "uid") or ""), str(
+        dig(body, "preconditions", "resourceVersion") or ""
+    )
 
 
 def _grace(value: JSON) -> int | None:
@@ -80,7 +82,11 @@ def begin_remove(state: State, kind: Kind, old: Record, wish: Options) -> tuple[
     _refuse_protected(kind, old)
     _check_preconditions(kind, old, wish)
     obj = rendering.spoken(kind, old)
-    before = lifecycle.is_leaving(obj), metadata(obj).get("deletionGracePeriodSeconds"), lifecycle.finalizers(obj)
+    before = (
+        lifecycle.is_leaving(obj),
+        metadata(obj).get("deletionGracePeriodSeconds"),
+        lifecycle.finalizers(obj),
+    )
     _set_policy_finalizer(kind, obj, wish)
     grace = _grace_of(kind, obj, wish)
     if kind.resource == "namespaces" and _holds_content(obj):
@@ -96,7 +102,10 @@ def begin_remove(state: State, kind: Kind, old: Record, wish: Options) -> tuple[
 
 
 def _check_preconditions(kind: Kind, old: Record, wish: Options) -> None:
-    for what, wanted, found in (("UID", wish.uid, old.uid), ("ResourceVersion", wish.revision, str(old.revision))):
+    for what, wanted, found in (
+        ("UID", wish.uid, old.uid),
+        ("ResourceVersion", wish.revision, str(old.revision)),
+    ):
         if wanted and wanted != found:
             why = f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found})"
             raise _precondition_failed(kind, old, f"{why}. The object might have been {_FATES[what]}")

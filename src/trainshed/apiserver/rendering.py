@@ -1,4 +1,4 @@
-"""Stored records as clients want to see them: JSON bytes as they lie, another dialect, a Table, or metadata only."""
+"""Stored records as clients want to see them: the bytes as they lie, or another dialect."""
 
 from __future__ import annotations
 
@@ -43,5 +43,3 @@ def items(kind: Kind, records: Sequence[Record]) -> list[bytes]:
 
 def _bare(kind: Kind, value: bytes) -> bytes:
     return value if kind.custom else b"{" + value[len(prefix(kind)) :]
-
-

@@ -19,7 +19,9 @@ class Query:
         self._values: dict[str, list[str]] = {}
         if text:
             try:
-                self._values = parse_qs(text.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=200)
+                self._values = parse_qs(
+                    text.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=200
+                )
             except ValueError as error:
                 raise faults.BadRequest(f"the query string cannot be read: {error}") from error
 
@@ -43,7 +45,9 @@ class Query:
         if not text:
             return None
         if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-            raise faults.BadRequest(f'strconv.ParseInt: parsing "{text[:64]}": invalid syntax (parameter {name})')
+            raise faults.BadRequest(
+                f'strconv.ParseInt: parsing "{text[:64]}": invalid syntax (parameter {name})'
+            )
         return int(text)
 
 
@@ -90,7 +94,7 @@ def _inner(group: str, version: str, parts: list[str]) -> Target:
 
 
 class Request:
-    """One request; its query and headers are parsed when somebody asks, its body is bounded before it gets here."""
+    """One request; query and headers are parsed when somebody asks, the body is bounded before it gets here."""
 
     __slots__ = ("_headers", "_query", "_raw_query", "body", "method", "path", "raw_headers", "warnings")
 
@@ -130,8 +134,14 @@ class Request:
         given = self.query.get("fieldManager")
         if given:
             if len(given) > 128 or not given.isprintable():
-                why = "may not be more than 128 bytes" if len(given) > 128 else "should only contain printable characters"
-                raise faults.refuse("CreateOptions", "meta.k8s.io", "", [faults.invalid("fieldManager", given[:128], why)])
+                why = (
+                    "may not be more than 128 bytes"
+                    if len(given) > 128
+                    else "should only contain printable characters"
+                )
+                raise faults.refuse(
+                    "CreateOptions", "meta.k8s.io", "", [faults.invalid("fieldManager", given[:128], why)]
+                )
             return given
         agent = self.user_agent.split("/", 1)[0]
         return "".join(letter for letter in agent if letter.isprintable())[:128] or "unknown"

@@ -34,7 +34,9 @@ class Reviewing:
             "selfsubjectaccessreviews.authorization.k8s.io": lambda call, obj: reviews.self_subject_access(
                 obj, call.user, authorizer
             ),
-            "subjectaccessreviews.authorization.k8s.io": lambda call, obj: reviews.subject_access(obj, authorizer),
+            "subjectaccessreviews.authorization.k8s.io": lambda call, obj: reviews.subject_access(
+                obj, authorizer
+            ),
             "localsubjectaccessreviews.authorization.k8s.io": lambda call, obj: reviews.local_subject_access(
                 obj, call.namespace, authorizer
             ),
@@ -44,7 +46,9 @@ class Reviewing:
             "selfsubjectreviews.authentication.k8s.io": lambda call, obj: reviews.self_subject(
                 obj, call.user, call.state.now()
             ),
-            "tokenreviews.authentication.k8s.io": lambda call, obj: reviews.token_review(obj, self.authenticator),
+            "tokenreviews.authentication.k8s.io": lambda call, obj: reviews.token_review(
+                obj, self.authenticator
+            ),
         }
         found: dict[Place, Handler] = {
             (resource, "", "create"): _answering(question) for resource, question in questions.items()

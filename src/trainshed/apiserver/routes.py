@@ -17,8 +17,20 @@ Handler = Callable[[Call], Answer | Stream | Awaitable[Answer | Stream]]
 Place = tuple[str, str, str]
 """Resource, subresource and verb."""
 
-_ON_OBJECT: dict[str, Verb] = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
-_ON_COLLECTION: dict[str, Verb] = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+_ON_OBJECT: dict[str, Verb] = {
+    "GET": "get",
+    "HEAD": "get",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+    "POST": "create",
+}
+_ON_COLLECTION: dict[str, Verb] = {
+    "GET": "list",
+    "HEAD": "list",
+    "POST": "create",
+    "DELETE": "deletecollection",
+}
 NOT_FOUND = "the server could not find the requested resource"
 _NOT_ALLOWED = "the server does not allow this method on the requested resource"
 

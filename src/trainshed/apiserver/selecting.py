@@ -10,7 +10,6 @@ from trainshed.kube import faults, selectors
 from trainshed.kube.objects import JSON, Object, decode, dig
 from trainshed.store.records import Record
 
-
 _WHEN_ABSENT = {"spec.unschedulable": "false", "spec.hostNetwork": "false", "status.successful": "0"}
 """Field labels whose absent value a selector spells out."""
 
@@ -19,7 +18,7 @@ _WHEN_ABSENT = {"spec.unschedulable": "false", "spec.hostNetwork": "false", "sta
 class Selection:
     labels: selectors.LabelSelector
     names: tuple[tuple[str, bool, str], ...]
-    """Terms on metadata.name and metadata.namespace, answered from the key: (name or namespace, equal, value)."""
+    """Terms on metadata.name and .namespace, answered from the key: (name or namespace, equal, value)."""
     paths: tuple[tuple[tuple[str, ...], bool, str], ...]
     """Terms that need the object itself."""
 

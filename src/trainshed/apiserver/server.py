@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS = 120
 SHUTDOWN_SECONDS = 5
+GOODBYE_SECONDS = 0.3
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -138,6 +139,22 @@ class _Server(uvicorn.Server):
         finally:
             for sign in STOP_SIGNALS:
                 loop.remove_signal_handler(sign)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        hanging_up = asyncio.create_task(self._hang_up(), name="hang up")
+        try:
+            await super().shutdown(sockets)
+        finally:
+            hanging_up.cancel()
+
+    async def _hang_up(self) -> None:
+        """TLS waits for the other side's goodbye, which a client that is idle does not even read about."""
+        while True:
+            await asyncio.sleep(GOODBYE_SECONDS)
+            for connection in list(self.server_state.connections):
+                transport = connection.transport
+                if transport.is_closing() and not transport.get_write_buffer_size():
+                    transport.abort()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._app.end_streams()

@@ -21,8 +21,9 @@ from trainshed.store.store import Store
 if TYPE_CHECKING:
     from trainshed.apiserver.admission import Check
 
+
 class Uids:
-    """Random uids, many per system call: asking the kernel for each costs more than the rest of a small write."""
+    """Random uids, many per system call: one call for each would be a tenth of a small write."""
 
     _SIZE, _COUNT = 16, 256
 
@@ -32,7 +33,9 @@ class Uids:
     def __next__(self) -> str:
         if not self._pool:
             bits = os.urandom(self._SIZE * self._COUNT)
-            self._pool = [self._uid(bits[start : start + self._SIZE]) for start in range(0, len(bits), self._SIZE)]
+            self._pool = [
+                self._uid(bits[start : start + self._SIZE]) for start in range(0, len(bits), self._SIZE)
+            ]
         return self._pool.pop()
 
     @staticmethod

@@ -144,7 +144,6 @@ async def finalize_namespace(call: Call) -> Answer:
     return reading.one(call, record)
 
 
-
 HANDLERS: Mapping[tuple[str, str, str], Handler] = {
     ("pods", "binding", "create"): bind_pod,
     ("pods", "eviction", "create"): evict_pod,

@@ -1,8 +1,8 @@
 """How an object is born and changed, whoever asks: prepare, admit, validate, track ownership, store.
 
-From reading the present state to handing the new one to the store there is no `await`, so what was checked is what
-is replaced; the returned record is durable. HTTP verbs (`writing`, `patching`, `deleting`) and the server's own
-housekeeping (`garbage`, `namespaces`, `install`) all come through here.
+From reading the present state to handing the new one to the store there is no `await`, so what was checked is
+what is replaced; the returned record is durable. HTTP verbs (`writing`, `patching`, `deleting`) and the server's
+own housekeeping (`garbage`, `namespaces`, `install`) all come through here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ def begin_insert(
     meta = metadata(obj)
     _refuse_revision(kind, meta)
     lifecycle.begin(
-        obj, namespace=namespace, uid=state.new_uid(), now=state.timestamp(), generation=kind.rules.has_generation
+        obj,
+        namespace=namespace,
+        uid=state.new_uid(),
+        now=state.timestamp(),
+        generation=kind.rules.has_generation,
     )
     if kind.has_status:
         obj.pop("status", None)
@@ -66,7 +70,9 @@ def begin_insert(
     kind.rules.defaults(obj)
     _track(state, kind, obj, None, writer)
     kind.rules.on_create(obj)
-    request = admission.Request(state, kind, "CREATE", obj, None, namespace, name, writer.user, writer.dry_run, writer.warn)
+    request = admission.Request(
+        state, kind, "CREATE", obj, None, namespace, name, writer.user, writer.dry_run, writer.warn
+    )
     admission.admit(request)
     _validate(state, kind, obj, None, writer)
     key = Key(kind.stored_as, namespace, name)
@@ -101,7 +107,9 @@ async def replace(state: State, kind: Kind, old: Record, new: Object, writer: Wr
     return await begin_replace(state, kind, old, new, writer)
 
 
-def begin_replace(state: State, kind: Kind, old: Record, new: Object, writer: Writer) -> asyncio.Future[Record]:
+def begin_replace(
+    state: State, kind: Kind, old: Record, new: Object, writer: Writer
+) -> asyncio.Future[Record]:
     before = rendering.spoken(kind, old)
     check_preconditions(kind, new, old, before)
     new = _merged_with_stored(kind, new, before, writer)
@@ -156,7 +164,7 @@ def _writes_nothing(new: Object, before: Object) -> bool:
 
 
 def _track(state: State, kind: Kind, new: Object, before: Object | None, writer: Writer) -> None:
-    """Note what the writer owns: after defaults, as upstream does, but before anything the server itself fills in."""
+    """Note what the writer owns: after defaults, as upstream, but before the server itself fills in anything."""
     if writer.track:
         apply.track_update(
             before,
@@ -211,7 +219,10 @@ def _finalizer_errors(new: Object, before: Object) -> list[faults.FieldError]:
     added = [item for item in lifecycle.finalizers(new) if item not in lifecycle.finalizers(before)]
     if not added:
         return []
-    why = "no new finalizers can be added if the object is being deleted, found new finalizers " + faults.shown(added)
+    why = (
+        "no new finalizers can be added if the object is being deleted, found new finalizers "
+        + faults.shown(added)
+    )
     return [faults.forbidden("metadata.finalizers", why)]
 
 
@@ -221,7 +232,7 @@ def _finalizer_errors(new: Object, before: Object) -> list[faults.FieldError]:
 def put_as_is(
     state: State, kind: Kind, old: Record, obj: Object, dry_run: bool = False
 ) -> asyncio.Future[Record]:
-    """Store a change the server itself makes (leaving, status of its own kinds): no admission, no ownership."""
+    """Store a change the server itself makes: no admission, no ownership."""
     return _put(state, kind, old.key, obj, old, Writer("trainshed", SYSTEM, dry_run=dry_run, track=False))
 
 
@@ -255,7 +266,9 @@ def begin_removal(
     return future
 
 
-def _announce_when_durable(state: State, kind: Kind, future: asyncio.Future[Record], old: Record | None) -> None:
+def _announce_when_durable(
+    state: State, kind: Kind, future: asyncio.Future[Record], old: Record | None
+) -> None:
     def tell(done: asyncio.Future[Record]) -> None:
         if not done.cancelled() and done.exception() is None:
             state.announce(kind, Event("MODIFIED" if old else "ADDED", done.result(), old))

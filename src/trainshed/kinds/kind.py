@@ -44,7 +44,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """A subresource as discovery lists it; group, version and kind only where they differ from the parent's."""
+    """A subresource as discovery lists it; group, version and kind where they differ from the parent's."""
 
     name: str
     verbs: tuple[str, ...]
@@ -55,7 +55,7 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Behaviour of a kind beyond its schema. `obj` is the request's private copy: defaults may fill it in place."""
+    """Behaviour of a kind beyond its schema. Objects are the request's private copies: changed in place."""
 
     defaults: Callable[[Object], None] = lambda obj: None
     on_create: Callable[[Object], None] = lambda obj: None

@@ -19,7 +19,7 @@
     ├── Unavailable               503  ServiceUnavailable
     └── Timeout                   504  Timeout
 
-The server raises these and renders `status()`; the client reads a Status with `from_status` and raises the same class.
+The server raises these and renders `status()`; the client reads a Status with `from_status` and raises the same.
 """
 
 from __future__ import annotations
@@ -160,7 +160,8 @@ class Timeout(Fault):
 
 CLASSES: tuple[type[Fault], ...] = (
     BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, AlreadyExists, Conflict,
-    Gone, Expired, TooLarge, UnsupportedMediaType, Invalid, TooManyRequests, InternalError, Unavailable, Timeout,
+    Gone, Expired, TooLarge, UnsupportedMediaType, Invalid, TooManyRequests, InternalError, Unavailable,
+    Timeout,
 )  # fmt: skip
 _BY_REASON = {cls.reason: cls for cls in CLASSES}
 _BY_CODE = {cls.code: cls for cls in reversed(CLASSES)}
@@ -185,7 +186,9 @@ def from_status(status: JSON, code: int = 500) -> Fault:
 
 
 def _class_for(reason: str, code: int) -> type[Fault]:
-    return _BY_REASON.get(reason) or _BY_CODE.get(code) or (BadRequest if 400 <= code < 500 else InternalError)
+    return (
+        _BY_REASON.get(reason) or _BY_CODE.get(code) or (BadRequest if 400 <= code < 500 else InternalError)
+    )
 
 
 def _cause(item: Object) -> Cause:
@@ -224,7 +227,9 @@ def invalid(field: str, value: JSON, why: str) -> FieldError:
 
 def unsupported(field: str, value: JSON, allowed: Sequence[str]) -> FieldError:
     listed = ", ".join(shown(item) for item in allowed)
-    return FieldError("FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {listed}")
+    return FieldError(
+        "FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {listed}"
+    )
 
 
 def forbidden(field: str, why: str) -> FieldError:

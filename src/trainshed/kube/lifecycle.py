@@ -1,10 +1,17 @@
-"""What happens to an object's metadata over its life: birth, change, leaving. Pure; time and uid are given."""
+"""What happens to an object's metadata over its life: birth, change, leaving. Time and uid are given."""
 
 from __future__ import annotations
 
 from trainshed.kube.objects import JSON, Object, metadata
 
-_SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
+_SERVER_OWNED = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+)
 _LEAVING = ("foregroundDeletion", "orphan")
 
 
@@ -34,7 +41,7 @@ def carry_over(new: Object, old: Object) -> None:
 
 
 def keep_only_status(new: Object, old: Object) -> Object:
-    """A write to `/status`: everything but status (and the writer's managedFields) comes from the stored object."""
+    """A write to `/status`: all but status (and the writer's managedFields) comes from the stored object."""
     kept = {key: value for key, value in old.items() if key not in ("status", "metadata")}
     kept["metadata"] = dict(metadata(old))
     sent = metadata(new)
@@ -88,10 +95,14 @@ def leave(obj: Object, *, when: str, grace: int, policy_finalizer: str = "") -> 
 
 
 def _desired(obj: Object) -> JSON:
-    return {key: value for key, value in obj.items() if key not in ("metadata", "status", "apiVersion", "kind")}
+    return {
+        key: value for key, value in obj.items() if key not in ("metadata", "status", "apiVersion", "kind")
+    }
 
 
 def _content(obj: Object) -> JSON:
     outer = {key: value for key, value in obj.items() if key != "metadata"}
     inner = metadata(obj)
-    return outer, {key: value for key, value in inner.items() if key not in ("managedFields", "resourceVersion")}
+    return outer, {
+        key: value for key, value in inner.items() if key not in ("managedFields", "resourceVersion")
+    }

@@ -12,7 +12,12 @@ _RBAC = "rbac.authorization.k8s.io"
 def objects() -> dict[str, Object]:
     """By resource: the ConfigMap, and the role and binding that let authenticated users read it."""
     metadata = {"name": NAME, "namespace": NAMESPACE}
-    readable = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [NAME], "verbs": ["get", "list", "watch"]}
+    readable = {
+        "apiGroups": [""],
+        "resources": ["configmaps"],
+        "resourceNames": [NAME],
+        "verbs": ["get", "list", "watch"],
+    }
     everyone = {"kind": "Group", "apiGroup": _RBAC, "name": "system:authenticated"}
     return {
         "configmaps": {"metadata": {**metadata}, "data": {"kubeflow_trainer_version": COMPATIBLE_WITH}},

@@ -110,7 +110,14 @@ def _tuner(config: str, bpe: bool) -> Object:
     tokenizer = [f"tokenizer.path={model}/original/tokenizer.model"]
     if bpe:
         tokenizer = [f"tokenizer.path={model}/vocab.json", f"tokenizer.merges_file={model}/merges.txt"]
-    command = ["tune", "run", "--rdzv_endpoint=localhost:29500", "full_finetune_distributed", "--config", config]
+    command = [
+        "tune",
+        "run",
+        "--rdzv_endpoint=localhost:29500",
+        "full_finetune_distributed",
+        "--config",
+        config,
+    ]
     command += ["dataset=torchtune.datasets.instruct_dataset", "dataset.source=parquet"]
     command += ["dataset.data_dir=/workspace/dataset/data", "output_dir=/workspace/output"]
     command += [*tokenizer, f"checkpointer.checkpoint_dir={model}"]
