@@ -1,6 +1,6 @@
 """What must hold between an object and the rest of the cluster before it is stored: ordered checks.
 
-Upstream calls these admission plugins and webhooks. Each may fill in the object, warn, or refuse with a fault.
+Upstream calls these admission plugins and webhooks. Each may fill in the object, warn, or refuse.
 """
 
 from __future__ import annotations

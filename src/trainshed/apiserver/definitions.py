@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions at work: a stored one becomes a served kind, a leaving one takes its objects along."""
+"""CustomResourceDefinitions at work: stored, they are served; leaving, they take their objects along."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _FIRST_DELAY, _LONGEST_DELAY = 0.05, 30.0
 
 
 class Housekeeper:
-    """Runs chores in order; one queued twice before it ran runs once; a failing one is retried with back-off."""
+    """Runs chores in order; one queued twice runs once; a failing one is retried with back-off."""
 
     def __init__(self, name: str) -> None:
         self._name = name

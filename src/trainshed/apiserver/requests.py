@@ -94,7 +94,7 @@ def _inner(group: str, version: str, parts: list[str]) -> Target:
 
 
 class Request:
-    """One request; query and headers are parsed when somebody asks, the body is bounded before it gets here."""
+    """One request; query and headers are parsed when asked for, the body is bounded beforehand."""
 
     __slots__ = ("_headers", "_query", "_raw_query", "body", "method", "path", "raw_headers", "warnings")
 

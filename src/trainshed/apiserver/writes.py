@@ -1,8 +1,8 @@
 """How an object is born and changed, whoever asks: prepare, admit, validate, track ownership, store.
 
 From reading the present state to handing the new one to the store there is no `await`, so what was checked is
-what is replaced; the returned record is durable. HTTP verbs (`writing`, `patching`, `deleting`) and the server's
-own housekeeping (`garbage`, `namespaces`, `install`) all come through here.
+what is replaced; the returned record is durable. HTTP verbs (`writing`, `patching`, `deleting`) and the
+server's own housekeeping (`garbage`, `namespaces`, `install`) all come through here.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _writes_nothing(new: Object, before: Object) -> bool:
 
 
 def _track(state: State, kind: Kind, new: Object, before: Object | None, writer: Writer) -> None:
-    """Note what the writer owns: after defaults, as upstream, but before the server itself fills in anything."""
+    """Note what the writer owns: after defaults, as upstream, but before the server fills in anything."""
     if writer.track:
         apply.track_update(
             before,

@@ -19,7 +19,7 @@
     ├── Unavailable               503  ServiceUnavailable
     └── Timeout                   504  Timeout
 
-The server raises these and renders `status()`; the client reads a Status with `from_status` and raises the same.
+The server raises these and renders `status()`; the client reads a Status with `from_status`.
 """
 
 from __future__ import annotations
