@@ -68,7 +68,7 @@ def _wish(query: Query, pod: Object, name: str, now: datetime) -> Wish:
         raise faults.refuse("PodLogOptions", "", name, errors)
     seconds, since = query.integer("sinceSeconds"), query.get("sinceTime")
     return Wish(
-        container=_container(pod, query.get("container"), name),
+        container=chosen_container(pod, query.get("container"), name),
         follow=query.flag("follow"),
         previous=query.flag("previous"),
         timestamps=query.flag("timestamps"),
@@ -94,7 +94,7 @@ def _query_errors(query: Query) -> list[faults.FieldError]:
     return errors
 
 
-def _container(pod: Object, wanted: str, name: str) -> str:
+def chosen_container(pod: Object, wanted: str, name: str) -> str:
     """The named container, or the only one there is."""
     groups: list[Sequence[Object]] = [
         dig(pod, "spec", part) or [] for part in ("initContainers", "containers", "ephemeralContainers")

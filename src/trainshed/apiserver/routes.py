@@ -7,7 +7,7 @@ from typing import Literal
 
 from trainshed.apiserver import deleting, patching, reading, subresources, watching, writing
 from trainshed.apiserver.answers import Answer, Stream
-from trainshed.apiserver.call import Call
+from trainshed.apiserver.call import Call, not_found
 from trainshed.apiserver.requests import Request, Target
 from trainshed.kinds.kind import Kind
 from trainshed.kube import faults
@@ -84,6 +84,8 @@ def _subresource(kind: Kind, target: Target, verb: Verb) -> Handler:
     if target.subresource == "scale" and kind.scale is not None:
         table = _SCALE
     if table is None:
+        if kind.custom and target.subresource in ("scale", "status"):
+            raise not_found(kind, target.name)
         known = any(item.name == target.subresource for item in kind.subresources)
         raise faults.MethodNotAllowed(_NOT_ALLOWED) if known else faults.NotFound(NOT_FOUND)
     if verb not in table:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
-from trainshed.apiserver import answers, bodies, negotiation, reading, removal, rendering, writes, writing
+from trainshed.apiserver import (
+    answers,
+    bodies,
+    negotiation,
+    podstreams,
+    reading,
+    removal,
+    rendering,
+    writes,
+    writing,
+)
 from trainshed.apiserver.answers import Answer, Stream
 from trainshed.apiserver.call import Call
-from trainshed.kube import faults, patches
+from trainshed.kinds.kind import Kind
+from trainshed.kinds.printing import scaling
+from trainshed.kube import faults, patches, schema
 from trainshed.kube.objects import JSON, Object, dig, metadata, plant
 from trainshed.store.records import Record
 
@@ -30,12 +43,26 @@ def _body(call: Call, kind: str) -> Object:
 
 # --- scale ------------------------------------------------------------------------------------------------
 
+SCALE = Kind(
+    group="autoscaling",
+    version="v1",
+    kind="Scale",
+    plural="scales",
+    singular="scale",
+    namespaced=True,
+    schema=lambda: schema.compile({}),
+    columns=scaling.SCALE.columns,
+    cells=scaling.SCALE.cells,
+)
+"""The view of any object that has replicas. It has no address of its own, hence it is in no registry."""
+
 
 def get_scale(call: Call) -> Answer:
     record = call.state.store.get(call.key)
     if record is None:
         raise call.not_found()
-    return answers.of(_scale_of(call, rendering.spoken(call.kind, record)))
+    scale = _scale_of(call, rendering.spoken(call.kind, record))
+    return reading.one_decoded(replace(call, kind=SCALE), scale)
 
 
 async def update_scale(call: Call) -> Answer:
@@ -148,5 +175,10 @@ HANDLERS: Mapping[tuple[str, str, str], Handler] = {
     ("pods", "binding", "create"): bind_pod,
     ("pods", "eviction", "create"): evict_pod,
     ("namespaces", "finalize", "update"): finalize_namespace,
+    **{
+        ("pods", part, verb): podstreams.open_stream
+        for part in podstreams.PARTS
+        for verb in ("get", "create")
+    },
 }
 """By resource, subresource and verb."""

@@ -1,4 +1,4 @@
-"""The printer of autoscalers: what they scale, by which metrics, between which bounds."""
+"""The printers of autoscalers (what they scale, by which metrics, between which bounds) and of scales."""
 
 from __future__ import annotations
 
@@ -70,6 +70,21 @@ def _percent(values: Object, otherwise: str) -> str:
     found = values.get("averageUtilization")
     return otherwise if found is None else f"{found}%"
 
+
+def _scale(obj: Object, now: datetime) -> Sequence[JSON]:
+    return name_of(obj), number(obj, "spec", "replicas"), number(obj, "status", "replicas"), age(obj, now)
+
+
+SCALE = Printer(
+    (
+        NAME,
+        column("Desired", "Replicas asked for.", "integer"),
+        column("Available", "Replicas there are.", "integer"),
+        AGE,
+    ),
+    _scale,
+)
+"""For the scale subresource of any kind."""
 
 PRINTERS = {
     "horizontalpodautoscalers.autoscaling": Printer(
