@@ -30,8 +30,9 @@ API_SERVICE: Object = {
     },
 }
 
-WRITER = writes.Writer("trainshed", writes.SYSTEM, track=False)
-"""Shipped objects have no manager: whoever applies their own edition takes them over without a conflict."""
+MANAGER = "trainshed"
+WRITER = writes.Writer(MANAGER, writes.SYSTEM, track=False)
+"""Shipped objects say themselves what of them is ours: see `_owned`."""
 
 
 class Shipped(Protocol):
@@ -62,17 +63,38 @@ async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]
     for item in shipped:
         old = state.store.head(Key(resource, "", item.name))
         if old is None:
-            futures.append(_insert(state, kind, _labelled(item)))
+            futures.append(_insert(state, kind, _owned(state, kind, item)))
         elif (old.labels or {}).get(DIGEST_LABEL, _edition(item)) != _edition(item):
-            futures.append(_replace(state, kind, old, _labelled(item)))
+            before = rendering.spoken(kind, old)
+            if not _taken_over(before):
+                futures.append(_replace(state, kind, old, before, _owned(state, kind, item)))
     await _all(futures)
 
 
-def _labelled(item: Shipped) -> Object:
+def _owned(state: State, kind: Kind, item: Shipped) -> Object:
+    """The object with its edition in a label, and that label as all we own of it.
+
+    So whoever applies their own edition takes the rest over without a conflict. With no owner at all,
+    upstream's rule would give everything to `before-first-apply`, and make each first apply a conflict.
+    """
     obj: Object = decode(item.raw)
-    labels = obj["metadata"].setdefault("labels", {})
-    labels[DIGEST_LABEL] = _edition(item)
+    meta = obj["metadata"]
+    meta.setdefault("labels", {})[DIGEST_LABEL] = _edition(item)
+    ours: Object = {"manager": MANAGER, "operation": "Apply", "apiVersion": kind.api_version}
+    ours |= {"time": state.timestamp(), "fieldsType": "FieldsV1"}
+    ours["fieldsV1"] = {"f:metadata": {"f:labels": {f"f:{DIGEST_LABEL}": {}}}}
+    meta["managedFields"] = [ours]
     return obj
+
+
+def _taken_over(obj: Object) -> bool:
+    """Whether somebody applied or edited the specification: no newer edition of ours replaces theirs."""
+    return any("f:spec" in entry.get("fieldsV1", {}) for entry in _others(obj))
+
+
+def _others(obj: Object) -> list[Object]:
+    entries = obj["metadata"].get("managedFields") or []
+    return [entry for entry in entries if entry.get("manager") != MANAGER]
 
 
 def _edition(item: Shipped) -> str:
@@ -84,9 +106,9 @@ def _insert(state: State, kind: Kind, obj: Object) -> asyncio.Future[Record]:
     return writes.begin_insert(state, kind, obj, WRITER, obj["metadata"].get("namespace", ""))
 
 
-def _replace(state: State, kind: Kind, old: Record, obj: Object) -> asyncio.Future[Record]:
+def _replace(state: State, kind: Kind, old: Record, before: Object, obj: Object) -> asyncio.Future[Record]:
     """The new edition over the old one; labels and annotations others added stay."""
-    before = rendering.spoken(kind, old)
+    obj["metadata"]["managedFields"] += _others(before)
     for name in ("labels", "annotations"):
         obj["metadata"][name] = {**before["metadata"].get(name, {}), **obj["metadata"].get(name, {})}
     _shape(kind, obj)
