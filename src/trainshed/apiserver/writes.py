@@ -75,6 +75,7 @@ def begin_insert(
     )
     admission.admit(request)
     _validate(state, kind, obj, None, writer)
+    admission.judge(request)
     key = Key(kind.stored_as, namespace, name)
     if state.store.head(key) is not None:
         raise already_exists(kind, name)
@@ -124,6 +125,7 @@ def begin_replace(
     )  # fmt: skip
     admission.admit(operation)
     _validate(state, kind, new, before, writer)
+    admission.judge(operation)
     if kind.rules.has_generation and lifecycle.spec_changed(new, before):
         lifecycle.bump_generation(new, before)
     apply.keep_times(before, new)
@@ -182,12 +184,13 @@ def _validate(state: State, kind: Kind, new: Object, before: Object | None, writ
     owners = meta.pop("managedFields", None)  # written by ourselves just now: not worth checking again
     errors = names.metadata_errors(meta, namespaced=kind.namespaced, check_name=kind.rules.check_name)
     if before is None:
-        errors += schema.validate(kind.schema(), new, unique_lists=kind.custom)
+        misshapen = schema.validate(kind.schema(), new, unique_lists=kind.custom)
     else:
         errors += _finalizer_errors(new, before)
-        errors += schema.validate(kind.schema(), new, before, unique_lists=kind.custom)
-    _refuse_wrong_types(kind, errors)
-    if not errors or kind.custom:
+        misshapen = schema.validate(kind.schema(), new, before, unique_lists=kind.custom)
+    _refuse_wrong_types(kind, misshapen)
+    errors += misshapen
+    if not misshapen or kind.custom:
         errors += _own_errors(kind, new, before, writer)
     if errors:
         raise faults.refuse(kind.kind, kind.group, str(meta.get("name") or ""), errors)

@@ -12,6 +12,7 @@ _SERVER_OWNED = (
     "generation",
     "selfLink",
 )
+_OMITTED_WHEN_EMPTY = ("annotations", "finalizers", "generateName", "labels", "ownerReferences")
 _LEAVING = ("foregroundDeletion", "orphan")
 
 
@@ -24,6 +25,7 @@ def begin(obj: Object, *, namespace: str, uid: str, now: str, generation: bool) 
         meta["namespace"] = namespace
     else:
         meta.pop("namespace", None)
+    _drop_empty(meta)
     meta["uid"] = uid
     meta["creationTimestamp"] = now
     if generation:
@@ -38,6 +40,14 @@ def carry_over(new: Object, old: Object) -> None:
             ours[name] = theirs[name]
         else:
             ours.pop(name, None)
+    _drop_empty(ours)
+
+
+def _drop_empty(meta: Object) -> None:
+    """No labels at all and an empty map of them are the same to clients that compare before and after."""
+    for name in _OMITTED_WHEN_EMPTY:
+        if name in meta and meta[name] in (None, {}, [], ""):
+            del meta[name]
 
 
 def keep_only_status(new: Object, old: Object) -> Object:

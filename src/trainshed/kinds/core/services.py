@@ -14,6 +14,8 @@ from trainshed.kube.faults import duplicate, forbidden, invalid, required
 from trainshed.kube.objects import Object, dig, text
 
 HEADLESS: Final = "None"
+_NODE_PORTS: Final = range(30000, 32768)
+_OUTSIDE: Final = "provided port is not in the valid range. The range of valid ports is 30000-32767"
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _FAMILIES: Final = ("IPv4", "IPv6")
 _POLICIES: Final = ("PreferDualStack", "RequireDualStack", "SingleStack")
@@ -178,6 +180,8 @@ def _ports(spec: Object) -> Errors:
         found += _repeated(field, port, taken)
         if text(spec, "type") == "ClusterIP" and port.get("nodePort"):
             found.append(forbidden(f"{field}.nodePort", "may not be used when `type` is 'ClusterIP'"))
+        elif port.get("nodePort") and number(port, "nodePort") not in _NODE_PORTS:
+            found.append(invalid(f"{field}.nodePort", port["nodePort"], _OUTSIDE))
     return found
 
 
