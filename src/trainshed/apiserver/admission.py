@@ -12,6 +12,7 @@ from typing import Literal
 from trainshed.apiserver.access.identity import Identity
 from trainshed.apiserver.state import State
 from trainshed.kinds.kind import Kind
+from trainshed.kinds.scheduling import priorityclasses
 from trainshed.kube import faults, lifecycle
 from trainshed.kube.objects import Object, decode, dig, metadata
 
@@ -39,6 +40,12 @@ def admit(request: Request) -> None:
         check(request)
     if request.operation == "CREATE" and request.namespace:
         namespace_takes_new_content(request)
+
+
+def judge(request: Request) -> None:
+    """What upstream leaves to validating webhooks: they see only objects that are valid by themselves."""
+    for verdict in request.state.verdicts.get(request.kind.resource, ()):
+        verdict(request)
 
 
 def namespace_takes_new_content(request: Request) -> None:
@@ -78,9 +85,6 @@ def pod_has_a_service_account(request: Request) -> None:
         raise faults.Forbidden(message, name=request.name, kind="pods")
 
 
-_SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
-
-
 def pod_has_a_priority(request: Request) -> None:
     spec = request.obj.get("spec")
     if request.operation != "CREATE" or not isinstance(spec, dict):
@@ -99,8 +103,8 @@ def pod_has_a_priority(request: Request) -> None:
 def _priority_class(request: Request, name: str) -> Object | None:
     resource = "priorityclasses.scheduling.k8s.io"
     if name:
-        if name in _SYSTEM_PRIORITIES:
-            return {"metadata": {"name": name}, "value": _SYSTEM_PRIORITIES[name]}
+        if name in priorityclasses.SYSTEM:
+            return {"metadata": {"name": name}, "value": priorityclasses.SYSTEM[name]}
         return request.state.get(resource, "", name)
     classes = (decode(record.value) for record in request.state.store.list(resource, None))
     return next((found for found in classes if found.get("globalDefault")), None)

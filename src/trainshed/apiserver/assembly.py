@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from trainshed.apiserver import admission, definitions, install, podlogs, subresources, writes
+from trainshed.apiserver import admission, definitions, install, podlogs, subresources, training, writes
 from trainshed.apiserver.access import admintoken, bootstrap, kubeconfig, tls
 from trainshed.apiserver.access.audit import Audit
 from trainshed.apiserver.access.authentication import Authenticator
@@ -33,9 +33,10 @@ from trainshed.kinds.core import event_dialects
 from trainshed.kinds.kind import Dialect
 from trainshed.kinds.printing import PRINTERS
 from trainshed.kinds.rules import RULES
+from trainshed.kinds.scheduling import priorityclasses
 from trainshed.kinds.schemas import Schemas
 from trainshed.kinds.trainer import publication, runtimes
-from trainshed.kube.objects import Object, decode
+from trainshed.kube.objects import Object, copied, decode
 from trainshed.store.records import Key, Record
 from trainshed.store.store import Store
 
@@ -129,7 +130,8 @@ def _documents(state: State, schemas: Schemas, tokens: AccountTokens, url: str) 
 def _state(store: Store, schemas: Schemas) -> State:
     kinds = builtin.builtin(schemas, RULES, PRINTERS, DIALECTS)
     state = State(store, Registry(kinds), lambda: schemas.compiled(OBJECT_META))
-    state.checks.update(admission.CHECKS | definitions.CHECKS)
+    state.checks.update(admission.CHECKS | definitions.CHECKS | training.CHECKS)
+    state.verdicts.update(training.VERDICTS)
     return state
 
 
@@ -163,6 +165,7 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
         install.ensure_shipped(state, definitions.RESOURCE, schemas.crds()),
         _bootstrap_roles(state),
         install.ensure(state, "services", [install.API_SERVICE]),
+        install.ensure(state, "priorityclasses.scheduling.k8s.io", map(copied, priorityclasses.SHIPPED)),
         *(install.ensure(state, resource, [obj]) for resource, obj in publication.objects().items()),
     )
     await install.ensure_shipped(state, "clustertrainingruntimes.trainer.kubeflow.org", runtimes.builtin())

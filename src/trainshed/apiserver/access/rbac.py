@@ -69,12 +69,11 @@ class Authorizer:
 
     def rules_for(self, user: Identity, namespace: str) -> tuple[list[Rule], list[str]]:
         """All rules that apply to somebody in a namespace ("" for the cluster), and what is unresolved."""
-        if MASTERS in user.groups:
-            return list(rules.FULL_AUTHORITY), []
         self._refresh()
         grants = list(self._grants_of(user, namespace))
         errors = [grant.error for grant in grants if grant.error]
-        return [rule for grant in grants for rule in grant.rules], errors
+        always = rules.FULL_AUTHORITY if MASTERS in user.groups else ()
+        return [*always, *(rule for grant in grants for rule in grant.rules)], errors
 
     def rules_of(self, role: JSON, namespace: str) -> tuple[Rule, ...]:
         """The rules a roleRef stands for; raises `NotFound` when there is no such role."""

@@ -14,6 +14,19 @@ from trainshed.kube.objects import Object, text
 
 HIGHEST_USER_PRIORITY: Final = 1_000_000_000
 SYSTEM: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+SHIPPED: Final[tuple[Object, ...]] = (
+    {
+        "metadata": {"name": "system-cluster-critical"},
+        "value": SYSTEM["system-cluster-critical"],
+        "description": "For pods the cluster cannot do without, on whichever node they are.",
+    },
+    {
+        "metadata": {"name": "system-node-critical"},
+        "value": SYSTEM["system-node-critical"],
+        "description": "For pods their own node cannot do without.",
+    },
+)
+"""The two classes every cluster has from its first start on."""
 _POLICIES: Final = ("PreemptLowerPriority", "Never")
 
 
