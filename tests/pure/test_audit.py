@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from trainshed.kube.objects import Object
 
 def an_entry(name: str = "x") -> Entry:
     return Entry(
-        time=1_800_000_000.25, verb="create", path="/api/v1/namespaces/a/pods", code=201, latency_ms=1.5,
+        time=datetime(2027, 1, 15, 8, 0, 0, 250_000, UTC), verb="create", path="/api/v1/namespaces/a/pods", code=201, latency_ms=1.5,
         request_id="r1", user="jane", groups=("devs",), resource="pods", version="v1", namespace="a",
         name=name,
     )  # fmt: skip

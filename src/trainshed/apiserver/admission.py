@@ -6,8 +6,9 @@ Upstream calls these admission plugins and webhooks. Each may fill in the object
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from trainshed.apiserver.access.identity import Identity
 from trainshed.apiserver.state import State
@@ -17,8 +18,7 @@ from trainshed.kube import faults, lifecycle
 from trainshed.kube.objects import Object, decode, dig, metadata
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     state: State
     kind: Kind
     operation: Literal["CREATE", "UPDATE"]

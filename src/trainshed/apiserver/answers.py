@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from trainshed.kube.faults import Fault
 from trainshed.kube.objects import Object, encode
@@ -11,23 +12,21 @@ from trainshed.kube.objects import Object, encode
 JSON_TYPE = b"application/json"
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(msgspec.Struct):
     """A whole answer; `headers` are extra ones beside content type and length."""
 
     body: bytes
     status: int = 200
     content_type: bytes = JSON_TYPE
-    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    headers: list[tuple[bytes, bytes]] = []
 
 
-@dataclass(slots=True)
-class Stream:
+class Stream(msgspec.Struct):
     """An answer sent piece by piece, flushed at once; the iterator is closed when the client leaves."""
 
     pieces: AsyncIterator[bytes]
     content_type: bytes = JSON_TYPE
-    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    headers: list[tuple[bytes, bytes]] = []
 
 
 def of(obj: Object, status: int = 200) -> Answer:

@@ -8,6 +8,9 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import msgspec
 
 from trainshed.apiserver import answers
 from trainshed.apiserver.access.audit import Audit, Entry, sanitized
@@ -33,12 +36,12 @@ Send = Callable[[Message], Awaitable[None]]
 MAX_BODY = 3 * 1024 * 1024
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(msgspec.Struct):
     """What the audit log tells of a request, filled in as it becomes known."""
 
     request: Request
-    time: float
+    time: datetime
+    began: float
     query: bytes
     source: str
     user: Identity | None = None
@@ -179,7 +182,7 @@ class Application:
                 verb=seen.verb or request.method.lower(),
                 path=sanitized(request.path, seen.query) if seen.query else request.path,
                 code=code,
-                latency_ms=round((time.time() - seen.time) * 1000, 3),
+                latency_ms=round((time.perf_counter() - seen.began) * 1000, 3),
                 user=user.username,
                 groups=user.groups,
                 impersonator=user.impersonator,
@@ -201,7 +204,7 @@ def _seen(scope: Scope) -> Seen:
     client = scope.get("client")
     query: bytes = scope["query_string"]
     request = Request(scope["method"], path, query, scope["headers"])
-    return Seen(request, time.time(), query, client[0] if client else "")
+    return Seen(request, datetime.now(UTC), time.perf_counter(), query, client[0] if client else "")
 
 
 def _attributes(user: Identity, verb: Verb, request: Request, target: Target) -> Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from trainshed.apiserver.access.identity import Identity
 from trainshed.apiserver.requests import Request, Target
@@ -12,8 +12,7 @@ from trainshed.kube import faults
 from trainshed.store.records import Key
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     state: State
     request: Request
     target: Target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from trainshed.kinds.kind import Kind
 from trainshed.kube.objects import Object, decode, encode
@@ -15,6 +16,7 @@ def ordered(kind: Kind, obj: Object) -> Object:
     return head | {key: value for key, value in obj.items() if key not in head}
 
 
+@lru_cache(maxsize=512)
 def prefix(kind: Kind) -> bytes:
     """How the stored bytes of every object of this kind begin."""
     return f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}",'.encode()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote
+
+import msgspec
 
 from trainshed.kube import faults
 
@@ -51,8 +52,7 @@ class Query:
         return int(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """What a resource path names; empty strings where it names nothing."""
 
     group: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from trainshed.apiserver import admission, rendering
 from trainshed.apiserver.access.identity import Identity
@@ -31,8 +32,7 @@ def _ignore(text: str) -> None:
     """Warnings of the server's own writes have no reader."""
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(msgspec.Struct, frozen=True):
     """Who writes and how."""
 
     manager: str

@@ -117,20 +117,21 @@ class Kind:
     edition: str = ""
     """Changes whenever that text does; part of the content hash in OpenAPI addresses."""
 
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
+    api_version: str = field(init=False, default="")
+    resource: str = field(init=False, default="")
+    """`configmaps`, `trainjobs.trainer.kubeflow.org`: the name in messages."""
+    stored_as: str = field(init=False, default="")
+    """The key of its objects in the store."""
+    list_kind: str = field(init=False, default="")
 
-    @property
-    def resource(self) -> str:
-        """`configmaps`, `trainjobs.trainer.kubeflow.org`: the name in messages."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @property
-    def stored_as(self) -> str:
-        """The key of its objects in the store."""
-        return self.dialect.resource if self.dialect else self.resource
-
-    @property
-    def list_kind(self) -> str:
-        return self.listed_as or f"{self.kind}List"
+    def __post_init__(self) -> None:
+        """Names made of other names, once: every request asks for them several times."""
+        resource = f"{self.plural}.{self.group}" if self.group else self.plural
+        made = {
+            "api_version": f"{self.group}/{self.version}" if self.group else self.version,
+            "resource": resource,
+            "stored_as": self.dialect.resource if self.dialect else resource,
+            "list_kind": self.listed_as or f"{self.kind}List",
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)

@@ -29,13 +29,14 @@ _SHOWN = frozenset((
 ))  # fmt: skip
 """Query parameters whose values may be written; others (`command=` of exec, an `access_token`) are masked."""
 
+_encode = msgspec.json.Encoder().encode
 _MOST_QUEUED = 100_000
 _MOST_AT_ONCE = 5_000
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    time: float
-    """Seconds since the epoch when the request arrived; written as RFC 3339."""
+    time: datetime
+    """When the request arrived, in UTC; written as RFC 3339."""
     verb: str
     path: str
     code: int
@@ -122,7 +123,7 @@ class Audit:
         return batch, True
 
     def _write(self, batch: list[Entry]) -> None:
-        lines = [_encoded(entry) for entry in batch]
+        lines = [_encode(entry) for entry in batch]
         lost = self._dropped + self._failed - self._reported
         if lost:
             lines.append(msgspec.json.encode({"time": ages.micro_timestamp(datetime.now(UTC)), "lost": lost}))
@@ -166,9 +167,3 @@ class Audit:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-
-
-def _encoded(entry: Entry) -> bytes:
-    body = msgspec.to_builtins(entry)
-    body["time"] = ages.micro_timestamp(datetime.fromtimestamp(entry.time, UTC))
-    return msgspec.json.encode(body)
