@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import resource
 import signal
 import socket
 import ssl
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -20,6 +21,7 @@ import uvloop
 from trainshed.apiserver import assembly
 from trainshed.apiserver.access import kubeconfig
 from trainshed.apiserver.app import Application
+from trainshed.apiserver.connection import Connection
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +62,15 @@ Ready = Callable[[Address], None]
 
 def serve(settings: ServerSettings, ready: Ready) -> None:
     """Run until SIGTERM or SIGINT. Raises before `ready` what keeps the server from starting."""
+    raise_file_limit()
     uvloop.run(_serve(settings, ready))
+
+
+def raise_file_limit() -> None:
+    """Each watch holds a connection: take all the file descriptors this process may have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 async def _serve(settings: ServerSettings, ready: Ready) -> None:
@@ -92,7 +102,7 @@ def _config(app: Application, settings: ServerSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="none",
-        http="httptools",
+        http=Connection,
         ws="wsproto",
         lifespan="off",
         interface="asgi3",
