@@ -72,8 +72,9 @@ class Authorizer:
         self._refresh()
         grants = list(self._grants_of(user, namespace))
         errors = [grant.error for grant in grants if grant.error]
+        found = [rule for grant in grants for rule in grant.rules]
         always = rules.FULL_AUTHORITY if MASTERS in user.groups else ()
-        return [*always, *(rule for grant in grants for rule in grant.rules)], errors
+        return [*(rule for rule in always if rule not in found), *found], errors
 
     def rules_of(self, role: JSON, namespace: str) -> tuple[Rule, ...]:
         """The rules a roleRef stands for; raises `NotFound` when there is no such role."""
