@@ -80,6 +80,7 @@ async def _apply(call: Call) -> Answer:
 def _applied_body(call: Call) -> Object:
     duplicates: list[str] = []
     body: Object = negotiation.decode_patch(call.request.body, "apply", duplicates)
+    _check_typed(body)
     bodies.check_type(call.kind, body)
     bodies.check_place(call, body)
     bodies.report(call, duplicates)
@@ -87,6 +88,14 @@ def _applied_body(call: Call) -> Object:
         # Each of the two endpoints applies its own half: what the other one owns is not this manager's wish.
         body = _own_half(body, call.target.subresource == "status")
     return body
+
+
+def _check_typed(body: Object) -> None:
+    """A wish must say of itself what it is; elsewhere the URL says it."""
+    version, kind = body.get("apiVersion"), body.get("kind")
+    if not version or not kind:
+        group, _, number = str(version or "/").rpartition("/")
+        raise faults.BadRequest(f"invalid object type: {group}/{number}, Kind={kind or ''}")
 
 
 def _own_half(body: Object, status: bool) -> Object:

@@ -54,11 +54,24 @@ def options(body: Object) -> Options:
     grace = body.get("gracePeriodSeconds")
     if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
         errors.append(faults.invalid("gracePeriodSeconds", grace, "must be an integer"))
+    if not isinstance(orphan, bool | None):
+        errors.append(faults.invalid("orphanDependents", orphan, "must be a boolean"))
+    errors += _precondition_errors(body.get("preconditions"))
     if errors:
         raise faults.refuse("DeleteOptions", "meta.k8s.io", "", errors)
     if orphan is not None:
         policy = "Orphan" if orphan else "Background"
     return Options(policy or "", _grace(grace), *_preconditions(body), dry_run=bool(dry))
+
+
+def _precondition_errors(given: JSON) -> list[faults.FieldError]:
+    if not isinstance(given, dict | None):
+        return [faults.invalid("preconditions", given, "must be an object")]
+    return [
+        faults.invalid(f"preconditions.{name}", value, "must be a string")
+        for name, value in (given or {}).items()
+        if name in ("uid", "resourceVersion") and not isinstance(value, str | None)
+    ]
 
 
 def _preconditions(body: Object) -> tuple[str, str]:
