@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 # The official client ships no types.
-from kubernetes import config  # type: ignore[import-untyped]
+from kubernetes import client, config  # type: ignore[import-untyped]
 
 from tests import waits
 from tests.builders import a_config_map, a_namespace
+from tests.clients.console import Console
+from tests.server.wire import Wire
 from tests.servers import Cluster
-
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
 
 # More than the history the server keeps in bytes, in values as large as one object may be.
 REWRITES, REWRITE_BYTES = 40, 900_000
@@ -42,7 +42,7 @@ def name() -> str:
 
 
 @pytest.fixture
-def api(cluster: Cluster) -> Iterator[ApiClient]:
+def api(cluster: Cluster) -> Iterator[client.ApiClient]:
     """The official client, configured as its users do it."""
     with config.new_client_from_config(str(cluster.kubeconfig)) as found:
         yield found
@@ -73,3 +73,18 @@ async def _outwrite_history(cluster: Cluster, namespace: str) -> str:
         await client.delete("configmaps", "rewritten")
     revision: str = made["metadata"]["resourceVersion"]
     return revision
+
+
+@pytest.fixture
+def console(cluster: Cluster, tmp_path: Path) -> Iterator[Console]:
+    """A terminal with kubectl, in front of an empty namespace of its own."""
+    unique = f"u-{secrets.token_hex(4)}"
+    space = f"console-{secrets.token_hex(4)}"
+    with Wire(cluster.config()) as wire:
+        assert wire.ask("POST", "/api/v1/namespaces", a_namespace(space)).code == 201
+        account = f"/api/v1/namespaces/{space}/serviceaccounts/default"
+        deadline = time.monotonic() + waits.SECONDS
+        while wire.ask("GET", account).code != 200:
+            assert time.monotonic() < deadline, "no default service account"
+        yield Console(cluster, tmp_path, space, unique)
+        wire.ask("DELETE", f"/api/v1/namespaces/{space}")

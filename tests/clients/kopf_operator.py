@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 
 import kopf
 
@@ -46,5 +46,4 @@ def clean_up(spec: Mapping[str, object], patch: kopf.Patch, **_: object) -> None
 
 
 def note(patch: kopf.Patch, key: str, value: str) -> None:
-    annotations: MutableMapping[str, object] = patch.metadata.annotations
-    annotations[f"{NOTE}/{key}"] = value
+    patch.metadata.annotations[f"{NOTE}/{key}"] = value

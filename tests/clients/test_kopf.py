@@ -1,4 +1,4 @@
-"""A kopf operator as a real process: it follows TrainJobs, writes status, posts events, holds by finalizer."""
+"""A kopf operator as a real process: it follows TrainJobs, writes status, posts events, uses finalizers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ class Operator:
             code = process.wait(STOP_SECONDS)
         assert code == 0, self.log
         # What it could not do, and what the server stored otherwise than it was asked to.
-        assert not [line for line in self.log.splitlines() if "ERROR" in line or "inconsistenc" in line], self.log
+        assert not [line for line in self.log.splitlines() if "ERROR" in line or "inconsistenc" in line], (
+            self.log
+        )
 
     @property
     def log(self) -> str:

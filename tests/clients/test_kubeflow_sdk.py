@@ -10,7 +10,6 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +18,6 @@ from kubernetes import client  # type: ignore[import-untyped]
 
 from tests.servers import Cluster
 from trainshed.kube.objects import Object
-
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
 
 with warnings.catch_warnings():
     # The SDK writes one of its pydantic models in the style of version 1.
@@ -77,7 +73,7 @@ def optimizer(settings: KubernetesBackendConfig) -> Iterator[OptimizerClient]:
     found.backend.trainer_backend.custom_api.api_client.close()
 
 
-def stored(api: ApiClient, namespace: str, name: str) -> Object:
+def stored(api: client.ApiClient, namespace: str, name: str) -> Object:
     """A TrainJob as the server has it."""
     where = ("trainer.kubeflow.org", "v1alpha1", namespace, "trainjobs", name)
     found: Object = client.CustomObjectsApi(api).get_namespaced_custom_object(*where)
@@ -125,7 +121,7 @@ class TestRuntimes:
 
 class TestTrainJobs:
     def test_a_function_becomes_a_train_job(
-        self, trainer: TrainerClient, api: ApiClient, namespace: str
+        self, trainer: TrainerClient, api: client.ApiClient, namespace: str
     ) -> None:
         work = CustomTrainer(
             func=train,
@@ -152,7 +148,7 @@ class TestTrainJobs:
             trainer.get_job(name)
 
     def test_options_end_up_in_the_object(
-        self, trainer: TrainerClient, api: ApiClient, namespace: str, name: str
+        self, trainer: TrainerClient, api: client.ApiClient, namespace: str, name: str
     ) -> None:
         options = [Name(name), Labels({"t": "1"}), Annotations({"n": "2"}), ActiveDeadlineSeconds(60)]
         image = CustomTrainerContainer(image="example.com/image:1", num_nodes=1)
@@ -163,7 +159,7 @@ class TestTrainJobs:
         trainer.delete_job(name)
 
     def test_a_built_in_trainer_brings_its_initializers(
-        self, trainer: TrainerClient, api: ApiClient, namespace: str
+        self, trainer: TrainerClient, api: client.ApiClient, namespace: str
     ) -> None:
         name = trainer.train(
             runtime=trainer.get_runtime("torchtune-llama3.2-1b"),
@@ -189,7 +185,7 @@ class TestTrainJobs:
 
 class TestExperiments:
     def test_an_optimization_becomes_an_experiment(
-        self, optimizer: OptimizerClient, api: ApiClient, namespace: str
+        self, optimizer: OptimizerClient, api: client.ApiClient, namespace: str
     ) -> None:
         name = optimizer.optimize(
             TrainJobTemplate(runtime="torch-distributed", trainer=CustomTrainer(func=train)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +18,6 @@ from kubernetes.leaderelection.resourcelock.configmaplock import (  # type: igno
 
 from tests.servers import Cluster
 
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
-
 
 @pytest.fixture
 def by_default(cluster: Cluster) -> Iterator[None]:
@@ -31,12 +27,14 @@ def by_default(cluster: Cluster) -> Iterator[None]:
     client.Configuration.set_default(None)
 
 
-def a_token(api: ApiClient, account: str, namespace: str, **spec: object) -> client.V1TokenRequestStatus:
+def a_token(
+    api: client.ApiClient, account: str, namespace: str, **spec: object
+) -> client.V1TokenRequestStatus:
     body = client.AuthenticationV1TokenRequest(spec=client.V1TokenRequestSpec(audiences=[], **spec))
     return client.CoreV1Api(api).create_namespaced_service_account_token(account, namespace, body).status
 
 
-def speaking_as(api: ApiClient, token: str) -> ApiClient:
+def speaking_as(api: client.ApiClient, token: str) -> client.ApiClient:
     """The same server, with another token."""
     settings = api.configuration
     other = client.Configuration(host=settings.host, api_key={"authorization": f"Bearer {token}"})
@@ -46,7 +44,7 @@ def speaking_as(api: ApiClient, token: str) -> ApiClient:
 
 class TestAccess:
     def test_a_service_account_may_do_what_its_role_says(
-        self, api: ApiClient, namespace: str, name: str
+        self, api: client.ApiClient, namespace: str, name: str
     ) -> None:
         client.CoreV1Api(api).create_namespaced_service_account(namespace, {"metadata": {"name": name}})
         rbac = client.RbacAuthorizationV1Api(api)
@@ -71,16 +69,19 @@ class TestAccess:
         who = f"system:serviceaccount:{namespace}:{name}"
         assert f'User "{who}" cannot list resource "secrets"' in json.loads(refused.value.body)["message"]
 
-    def test_a_token_ends_when_it_was_asked_to(self, api: ApiClient, namespace: str) -> None:
+    def test_a_token_ends_when_it_was_asked_to(self, api: client.ApiClient, namespace: str) -> None:
         status = a_token(api, "default", namespace, expiration_seconds=600)
         left = status.expiration_timestamp - datetime.now(UTC)
         assert timedelta(seconds=540) < left <= timedelta(seconds=601)
 
-    def test_reviews_know_tokens_and_rights(self, api: ApiClient, namespace: str) -> None:
+    def test_reviews_know_tokens_and_rights(self, api: client.ApiClient, namespace: str) -> None:
         token = a_token(api, "default", namespace).token
         review = client.V1TokenReview(spec=client.V1TokenReviewSpec(token=token))
         seen = client.AuthenticationV1Api(api).create_token_review(review).status
-        assert (seen.authenticated, seen.user.username) == (True, f"system:serviceaccount:{namespace}:default")
+        assert (seen.authenticated, seen.user.username) == (
+            True,
+            f"system:serviceaccount:{namespace}:default",
+        )
         access = client.AuthorizationV1Api(api)
         asked = client.V1ResourceAttributes(namespace=namespace, verb="create", resource="pods")
         mine = client.V1SelfSubjectAccessReview(
@@ -92,7 +93,7 @@ class TestAccess:
         )
         assert not access.create_subject_access_review(theirs).status.allowed
 
-    def test_a_wrong_token_is_401(self, api: ApiClient, namespace: str) -> None:
+    def test_a_wrong_token_is_401(self, api: client.ApiClient, namespace: str) -> None:
         with speaking_as(api, "wrong") as other, pytest.raises(ApiException) as refused:
             client.CoreV1Api(other).list_namespaced_pod(namespace)
         assert (refused.value.status, refused.value.reason) == (401, "Unauthorized")
@@ -118,7 +119,9 @@ class TestLeaders:
         _, record = ConfigMapLock(name, namespace, "anybody").get(name, namespace)
         assert record.holder_identity == "first"
 
-    def test_a_lease_is_renewed_by_its_holder_only(self, api: ApiClient, namespace: str, name: str) -> None:
+    def test_a_lease_is_renewed_by_its_holder_only(
+        self, api: client.ApiClient, namespace: str, name: str
+    ) -> None:
         leases = client.CoordinationV1Api(api)
         now = datetime.now(UTC).replace(microsecond=123456)
         spec = client.V1LeaseSpec(holder_identity="first", lease_duration_seconds=15, renew_time=now)

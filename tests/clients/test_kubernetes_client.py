@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,19 +14,16 @@ from kubernetes.client.exceptions import ApiException  # type: ignore[import-unt
 from tests.builders import a_job, a_pod_spec, a_train_job, a_waiting_pod
 from trainshed.kube.objects import Object
 
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient, CoreV1Api, CustomObjectsApi
-
 TRAINER = ("trainer.kubeflow.org", "v1alpha1")
 
 
 @pytest.fixture
-def core(api: ApiClient) -> CoreV1Api:
+def core(api: client.ApiClient) -> client.CoreV1Api:
     return client.CoreV1Api(api)
 
 
 @pytest.fixture
-def custom(api: ApiClient) -> CustomObjectsApi:
+def custom(api: client.ApiClient) -> client.CustomObjectsApi:
     return client.CustomObjectsApi(api)
 
 
@@ -50,10 +46,10 @@ def status_of(refused: pytest.ExceptionInfo[ApiException]) -> Object:
 
 
 class TestTypedObjects:
-    def test_the_version_is_told_under_its_trailing_slash(self, api: ApiClient) -> None:
+    def test_the_version_is_told_under_its_trailing_slash(self, api: client.ApiClient) -> None:
         assert client.VersionApi(api).get_code().git_version.startswith("v1.")
 
-    def test_a_model_makes_the_round_trip(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_a_model_makes_the_round_trip(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         made = core.create_namespaced_config_map(namespace, a_map(name, {"a": "1"}, labels={"t": name}))
         assert (made.metadata.namespace, made.data) == (namespace, {"a": "1"})
         assert made.metadata.creation_timestamp.tzinfo is not None
@@ -63,32 +59,36 @@ class TestTypedObjects:
         read = core.read_namespaced_config_map(name, namespace)
         assert (read.data, read.metadata.uid) == ({"a": "1", "b": "2"}, made.metadata.uid)
 
-    def test_every_pod_is_read_with_its_defaults(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_every_pod_is_read_with_its_defaults(
+        self, core: client.CoreV1Api, namespace: str, name: str
+    ) -> None:
         core.create_namespaced_pod(namespace, a_typed_pod(name))
         pod = core.read_namespaced_pod(name, namespace)
         assert (pod.spec.restart_policy, pod.status.phase) == ("Always", "Pending")
         assert pod.spec.containers[0].termination_message_path == "/dev/termination-log"
 
-    def test_nodes_events_and_definitions_satisfy_the_strict_models(self, api: ApiClient) -> None:
+    def test_nodes_events_and_definitions_satisfy_the_strict_models(self, api: client.ApiClient) -> None:
         assert client.CoreV1Api(api).list_node().items is not None
         assert client.CoreV1Api(api).list_event_for_all_namespaces().items is not None
         definitions = client.ApiextensionsV1Api(api).list_custom_resource_definition().items
         assert "trainjobs.trainer.kubeflow.org" in [it.metadata.name for it in definitions]
 
-    def test_a_generated_name_comes_back(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_a_generated_name_comes_back(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         body = client.V1Secret(metadata={"generateName": f"{name}-"}, string_data={"k": "v"})
         made = core.create_namespaced_secret(namespace, body)
         assert made.metadata.name.startswith(f"{name}-")
         assert (made.type, made.data) == ("Opaque", {"k": "dg=="})
 
-    def test_a_dry_run_stores_nothing(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_a_dry_run_stores_nothing(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         made = core.create_namespaced_config_map(namespace, a_map(name, {}), dry_run="All")
         assert made.metadata.uid
         with pytest.raises(ApiException) as refused:
             core.read_namespaced_config_map(name, namespace)
         assert refused.value.status == 404
 
-    def test_pages_and_selectors_narrow_a_list(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_pages_and_selectors_narrow_a_list(
+        self, core: client.CoreV1Api, namespace: str, name: str
+    ) -> None:
         for letter in "abc":
             labels = {"t": name, "letter": letter}
             core.create_namespaced_config_map(namespace, a_map(f"{name}-{letter}", {}, labels=labels))
@@ -105,7 +105,7 @@ class TestTypedObjects:
         assert [it.metadata.namespace for it in one.items] == [namespace]
 
     def test_a_manifest_is_created_by_the_yaml_helper(
-        self, api: ApiClient, namespace: str, name: str
+        self, api: client.ApiClient, namespace: str, name: str
     ) -> None:
         utils.create_from_dict(api, a_job(name), namespace=namespace)
         job = client.BatchV1Api(api).read_namespaced_job(name, namespace)
@@ -113,19 +113,21 @@ class TestTypedObjects:
 
 
 class TestPatches:
-    def test_a_dict_is_merged_strategically(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_a_dict_is_merged_strategically(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         core.create_namespaced_pod(namespace, a_typed_pod(name))
         patch = {"spec": {"containers": [{"name": "main", "image": "example.com/image:2"}]}}
         patched = core.patch_namespaced_pod(name, namespace, patch)
         (container,) = patched.spec.containers
         assert (container.image, container.termination_message_policy) == ("example.com/image:2", "File")
 
-    def test_a_list_is_a_json_patch(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_a_list_is_a_json_patch(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         core.create_namespaced_config_map(namespace, a_map(name, {"a": "1"}))
         patch = [{"op": "test", "path": "/data/a", "value": "1"}, {"op": "remove", "path": "/data/a"}]
         assert core.patch_namespaced_config_map(name, namespace, patch).data is None
 
-    def test_a_failed_test_of_a_json_patch_is_422(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_a_failed_test_of_a_json_patch_is_422(
+        self, core: client.CoreV1Api, namespace: str, name: str
+    ) -> None:
         core.create_namespaced_config_map(namespace, a_map(name, {"a": "1"}))
         with pytest.raises(ApiException) as refused:
             core.patch_namespaced_config_map(
@@ -133,14 +135,14 @@ class TestPatches:
             )
         assert (refused.value.status, status_of(refused)["reason"]) == (422, "Invalid")
 
-    def test_null_deletes_a_key(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_null_deletes_a_key(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         core.create_namespaced_config_map(namespace, a_map(name, {"a": "1", "b": "2"}))
         assert core.patch_namespaced_config_map(name, namespace, {"data": {"a": None}}).data == {"b": "2"}
 
 
 class TestCustomObjects:
     def test_a_train_job_makes_the_round_trip(
-        self, custom: CustomObjectsApi, namespace: str, name: str
+        self, custom: client.CustomObjectsApi, namespace: str, name: str
     ) -> None:
         where = (*TRAINER, namespace, "trainjobs")
         made = custom.create_namespaced_custom_object(*where, a_train_job(name, labels={"t": name}))
@@ -156,13 +158,17 @@ class TestCustomObjects:
             custom.get_namespaced_custom_object(*where, name)
         assert refused.value.status == 404
 
-    def test_a_dict_is_a_merge_patch(self, custom: CustomObjectsApi, namespace: str, name: str) -> None:
+    def test_a_dict_is_a_merge_patch(
+        self, custom: client.CustomObjectsApi, namespace: str, name: str
+    ) -> None:
         where = (*TRAINER, namespace, "trainjobs")
         custom.create_namespaced_custom_object(*where, a_train_job(name))
         patched = custom.patch_namespaced_custom_object(*where, name, {"spec": {"suspend": True}})
         assert (patched["spec"]["suspend"], patched["metadata"]["generation"]) == (True, 2)
 
-    def test_its_status_is_written_apart(self, custom: CustomObjectsApi, namespace: str, name: str) -> None:
+    def test_its_status_is_written_apart(
+        self, custom: client.CustomObjectsApi, namespace: str, name: str
+    ) -> None:
         where = (*TRAINER, namespace, "trainjobs")
         made = custom.create_namespaced_custom_object(*where, a_train_job(name))
         condition = {
@@ -180,7 +186,7 @@ class TestCustomObjects:
         assert read["metadata"]["generation"] == made["metadata"]["generation"]
 
     def test_an_invalid_one_is_refused_with_its_causes(
-        self, custom: CustomObjectsApi, namespace: str, name: str
+        self, custom: client.CustomObjectsApi, namespace: str, name: str
     ) -> None:
         body = a_train_job(name, {"trainer": {"numNodes": "two"}})
         with pytest.raises(ApiException) as refused:
@@ -189,14 +195,14 @@ class TestCustomObjects:
         cause, *_ = status_of(refused)["details"]["causes"]
         assert cause["field"] == "spec.trainer.numNodes"
 
-    def test_runtimes_are_listed_across_the_cluster(self, custom: CustomObjectsApi) -> None:
+    def test_runtimes_are_listed_across_the_cluster(self, custom: client.CustomObjectsApi) -> None:
         found = custom.list_cluster_custom_object(*TRAINER, "clustertrainingruntimes")
         assert "torch-distributed" in [it["metadata"]["name"] for it in found["items"]]
 
 
 class TestDeletes:
     def test_a_pod_that_waits_for_a_node_goes_at_once(
-        self, core: CoreV1Api, namespace: str, name: str
+        self, core: client.CoreV1Api, namespace: str, name: str
     ) -> None:
         core.create_namespaced_pod(namespace, a_waiting_pod(name))
         gone = core.delete_namespaced_pod(name, namespace, grace_period_seconds=0)
@@ -204,7 +210,7 @@ class TestDeletes:
         assert not core.list_namespaced_pod(namespace, field_selector=f"metadata.name={name}").items
 
     def test_foreground_waits_and_shows_its_finalizer(
-        self, core: CoreV1Api, namespace: str, name: str
+        self, core: client.CoreV1Api, namespace: str, name: str
     ) -> None:
         core.create_namespaced_config_map(namespace, a_map(name, {}, finalizers=["example.com/hold"]))
         core.delete_namespaced_config_map(name, namespace, propagation_policy="Foreground")
@@ -216,7 +222,7 @@ class TestDeletes:
             core.read_namespaced_config_map(name, namespace)
         assert refused.value.status == 404
 
-    def test_options_in_the_body_count_too(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_options_in_the_body_count_too(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         core.create_namespaced_config_map(namespace, a_map(name, {}))
         options = client.V1DeleteOptions(preconditions=client.V1Preconditions(uid="another"))
         with pytest.raises(ApiException) as refused:
@@ -224,7 +230,7 @@ class TestDeletes:
         assert (refused.value.status, status_of(refused)["reason"]) == (409, "Conflict")
         assert core.delete_namespaced_config_map(name, namespace).status == "Success"
 
-    def test_a_collection_goes_by_its_labels(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_a_collection_goes_by_its_labels(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         for letter in "ab":
             core.create_namespaced_config_map(namespace, a_map(f"{name}-{letter}", {}, labels={"t": name}))
         core.delete_collection_namespaced_config_map(namespace, label_selector=f"t={name}")
@@ -232,14 +238,14 @@ class TestDeletes:
 
 
 class TestErrors:
-    def test_absent_is_404(self, core: CoreV1Api, namespace: str, name: str) -> None:
+    def test_absent_is_404(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         with pytest.raises(ApiException) as refused:
             core.read_namespaced_config_map(name, namespace)
         assert (refused.value.status, refused.value.reason) == (404, "Not Found")
         assert status_of(refused)["details"] == {"name": name, "kind": "configmaps"}
 
     def test_a_name_in_use_and_a_stale_version_are_409(
-        self, core: CoreV1Api, namespace: str, name: str
+        self, core: client.CoreV1Api, namespace: str, name: str
     ) -> None:
         stale = core.create_namespaced_config_map(namespace, a_map(name, {}))
         with pytest.raises(ApiException) as refused:
@@ -250,7 +256,7 @@ class TestErrors:
             core.replace_namespaced_config_map(name, namespace, stale)
         assert (refused.value.status, status_of(refused)["reason"]) == (409, "Conflict")
 
-    def test_a_bad_name_is_422_and_a_bad_selector_400(self, core: CoreV1Api, namespace: str) -> None:
+    def test_a_bad_name_is_422_and_a_bad_selector_400(self, core: client.CoreV1Api, namespace: str) -> None:
         with pytest.raises(ApiException) as refused:
             core.create_namespaced_config_map(namespace, a_map("Not_A_Name", {}))
         assert refused.value.status == 422
@@ -261,7 +267,7 @@ class TestErrors:
 
 class TestOtherKinds:
     def test_an_event_is_recorded_and_found_by_its_object(
-        self, core: CoreV1Api, namespace: str, name: str
+        self, core: client.CoreV1Api, namespace: str, name: str
     ) -> None:
         now = datetime.now(UTC)
         involved = client.V1ObjectReference(kind="TrainJob", name=name, namespace=namespace)
@@ -280,7 +286,7 @@ class TestOtherKinds:
         assert [(it.reason, it.count) for it in found] == [("Tested", 1)]
 
     def test_a_deployment_scales_through_its_subresource(
-        self, api: ApiClient, namespace: str, name: str
+        self, api: client.ApiClient, namespace: str, name: str
     ) -> None:
         apps = client.AppsV1Api(api)
         template = {"metadata": {"labels": {"app": name}}, "spec": a_pod_spec()}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 # The official client ships no types.
-from kubernetes.dynamic import DynamicClient  # type: ignore[import-untyped]
+from kubernetes import client  # type: ignore[import-untyped]
+from kubernetes.dynamic import DynamicClient, Resource  # type: ignore[import-untyped]
 from kubernetes.dynamic.exceptions import (  # type: ignore[import-untyped]
     ConflictError,
     DynamicApiError,
@@ -20,15 +20,11 @@ from kubernetes.dynamic.exceptions import (  # type: ignore[import-untyped]
 
 from tests.builders import a_config_map, a_definition, a_train_job
 
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
-    from kubernetes.dynamic import Resource
-
 MERGE = "application/merge-patch+json"
 
 
 @pytest.fixture
-def dynamic(api: ApiClient, tmp_path: Path) -> DynamicClient:
+def dynamic(api: client.ApiClient, tmp_path: Path) -> DynamicClient:
     # Its default cache is a file in the shared temporary folder, which outlives this server.
     return DynamicClient(api, cache_file=str(tmp_path / "discovery.json"))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 # The official client ships no types.
@@ -12,24 +10,21 @@ from kubernetes.client.exceptions import ApiException  # type: ignore[import-unt
 
 from tests.builders import a_config_map, a_train_job
 
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient, CoreV1Api
-
 # How long a watch that goes wrong may hang before the client gives up.
 SECONDS = 20
 
 
 @pytest.fixture
-def core(api: ApiClient) -> CoreV1Api:
+def core(api: client.ApiClient) -> client.CoreV1Api:
     return client.CoreV1Api(api)
 
 
-def newest(core: CoreV1Api, namespace: str) -> str:
+def newest(core: client.CoreV1Api, namespace: str) -> str:
     revision: str = core.list_namespaced_config_map(namespace, limit=1).metadata.resource_version
     return revision
 
 
-def test_changes_after_a_list_arrive_in_order(core: CoreV1Api, namespace: str, name: str) -> None:
+def test_changes_after_a_list_arrive_in_order(core: client.CoreV1Api, namespace: str, name: str) -> None:
     since = newest(core, namespace)
     core.create_namespaced_config_map(namespace, a_config_map(name, {"v": "1"}, labels={"t": name}))
     core.patch_namespaced_config_map(name, namespace, {"data": {"v": "2"}})
@@ -48,7 +43,9 @@ def test_changes_after_a_list_arrive_in_order(core: CoreV1Api, namespace: str, n
     assert told == [("ADDED", "1"), ("MODIFIED", "2"), ("DELETED", "2")]
 
 
-def test_without_a_version_everything_is_told_first(core: CoreV1Api, namespace: str, name: str) -> None:
+def test_without_a_version_everything_is_told_first(
+    core: client.CoreV1Api, namespace: str, name: str
+) -> None:
     core.create_namespaced_config_map(namespace, a_config_map(name, labels={"t": name}))
     watcher = watch.Watch()
     for event in watcher.stream(
@@ -58,7 +55,7 @@ def test_without_a_version_everything_is_told_first(core: CoreV1Api, namespace: 
         watcher.stop()
 
 
-def test_a_watch_resumes_where_the_server_ended_it(core: CoreV1Api, namespace: str, name: str) -> None:
+def test_a_watch_resumes_where_the_server_ended_it(core: client.CoreV1Api, namespace: str, name: str) -> None:
     """Each request ends after a second; the watcher goes on by itself from the last version it saw."""
     made = core.create_namespaced_config_map(namespace, a_config_map(name, {"v": "0"}, labels={"t": name}))
     watcher, told = watch.Watch(), []
@@ -76,7 +73,7 @@ def test_a_watch_resumes_where_the_server_ended_it(core: CoreV1Api, namespace: s
     assert told == ["1", "2", "3"]
 
 
-def test_bookmarks_are_told_apart(core: CoreV1Api, namespace: str, name: str) -> None:
+def test_bookmarks_are_told_apart(core: client.CoreV1Api, namespace: str, name: str) -> None:
     core.create_namespaced_config_map(namespace, a_config_map(name, labels={"t": name}))
     watcher, told = watch.Watch(), []
     for event in watcher.stream(
@@ -95,7 +92,7 @@ def test_bookmarks_are_told_apart(core: CoreV1Api, namespace: str, name: str) ->
     assert (told, end) == (["ADDED", "BOOKMARK"], {"k8s.io/initial-events-end": "true"})
 
 
-def test_custom_objects_are_watched_as_dicts(api: ApiClient, namespace: str, name: str) -> None:
+def test_custom_objects_are_watched_as_dicts(api: client.ApiClient, namespace: str, name: str) -> None:
     custom = client.CustomObjectsApi(api)
     where = ("trainer.kubeflow.org", "v1alpha1", namespace, "trainjobs")
     made = custom.create_namespaced_custom_object(*where, a_train_job(name))
@@ -112,7 +109,7 @@ def test_custom_objects_are_watched_as_dicts(api: ApiClient, namespace: str, nam
         watcher.stop()
 
 
-def test_lost_history_is_told_as_410(core: CoreV1Api, namespace: str, forgotten: str) -> None:
+def test_lost_history_is_told_as_410(core: client.CoreV1Api, namespace: str, forgotten: str) -> None:
     events = watch.Watch().stream(
         core.list_namespaced_config_map, namespace, resource_version=forgotten, timeout_seconds=SECONDS
     )
@@ -121,7 +118,7 @@ def test_lost_history_is_told_as_410(core: CoreV1Api, namespace: str, forgotten:
     assert refused.value.status == 410
 
 
-def test_a_page_of_lost_history_is_410_too(core: CoreV1Api, namespace: str, forgotten: str) -> None:
+def test_a_page_of_lost_history_is_410_too(core: client.CoreV1Api, namespace: str, forgotten: str) -> None:
     with pytest.raises(ApiException) as refused:
         core.list_namespaced_config_map(
             namespace, resource_version=forgotten, resource_version_match="Exact", limit=1

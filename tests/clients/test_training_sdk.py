@@ -6,20 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-# Neither ships types.
-from kubeflow.training import (  # type: ignore[import-untyped]
-    KubeflowOrgV1JAXJob,
-    KubeflowOrgV1JAXJobSpec,
-    KubeflowOrgV1MPIJob,
-    KubeflowOrgV1MPIJobSpec,
-    KubeflowOrgV1PaddleJob,
-    KubeflowOrgV1PaddleJobSpec,
-    KubeflowOrgV1ReplicaSpec,
-    KubeflowOrgV1RunPolicy,
-    KubeflowOrgV1XGBoostJob,
-    KubeflowOrgV1XGBoostJobSpec,
-    TrainingClient,
-)
+# Of the official client no types are shipped, of the SDK's models none that mypy could read.
+from kubeflow import training as sdk
+from kubeflow.training.api.training_client import TrainingClient
 from kubernetes import client  # type: ignore[import-untyped]
 
 from tests.servers import Cluster
@@ -36,38 +25,33 @@ def training(cluster: Cluster, namespace: str) -> Iterator[TrainingClient]:
     found.custom_api.api_client.close()
 
 
-def replicas(container: str, count: int = 1) -> KubeflowOrgV1ReplicaSpec:
-    spec = client.V1PodSpec(containers=[client.V1Container(name=container, image="example.com/image:1")])
-    return KubeflowOrgV1ReplicaSpec(
-        replicas=count, restart_policy="Never", template=client.V1PodTemplateSpec(spec=spec)
-    )
+REPLICAS = {
+    "JAXJob": ("jax_replica_specs", "jax", {"Worker": 2}),
+    "MPIJob": ("mpi_replica_specs", "mpi", {"Launcher": 1, "Worker": 2}),
+    "PaddleJob": ("paddle_replica_specs", "paddle", {"Worker": 2}),
+    "XGBoostJob": ("xgb_replica_specs", "xgboost", {"Master": 1, "Worker": 2}),
+}
 
 
 def a_job(kind: str, name: str) -> object:
-    policy = KubeflowOrgV1RunPolicy(clean_pod_policy="None")
-    models = {
-        "JAXJob": lambda: (
-            KubeflowOrgV1JAXJob,
-            KubeflowOrgV1JAXJobSpec(run_policy=policy, jax_replica_specs={"Worker": replicas("jax")}),
-        ),
-        "MPIJob": lambda: (
-            KubeflowOrgV1MPIJob,
-            KubeflowOrgV1MPIJobSpec(
-                run_policy=policy, mpi_replica_specs={"Launcher": replicas("mpi"), "Worker": replicas("mpi", 2)}
-            ),
-        ),
-        "PaddleJob": lambda: (
-            KubeflowOrgV1PaddleJob,
-            KubeflowOrgV1PaddleJobSpec(run_policy=policy, paddle_replica_specs={"Worker": replicas("paddle")}),
-        ),
-        "XGBoostJob": lambda: (
-            KubeflowOrgV1XGBoostJob,
-            KubeflowOrgV1XGBoostJobSpec(run_policy=policy, xgb_replica_specs={"Master": replicas("xgboost")}),
-        ),
+    field, container, counts = REPLICAS[kind]
+    spec = client.V1PodSpec(containers=[client.V1Container(name=container, image="example.com/image:1")])
+    template = client.V1PodTemplateSpec(spec=spec)
+    replicas = {
+        role: model("ReplicaSpec", replicas=count, template=template) for role, count in counts.items()
     }
-    model, spec = models[kind]()
-    meta = client.V1ObjectMeta(name=name)
-    return model(api_version="kubeflow.org/v1", kind=kind, metadata=meta, spec=spec)
+    policy = model("RunPolicy", clean_pod_policy="None")
+    return model(
+        kind,
+        api_version="kubeflow.org/v1",
+        kind=kind,
+        metadata=client.V1ObjectMeta(name=name),
+        spec=model(f"{kind}Spec", run_policy=policy, **{field: replicas}),
+    )
+
+
+def model(name: str, /, **fields: object) -> object:
+    return getattr(sdk, f"KubeflowOrgV1{name}")(**fields)
 
 
 def test_a_function_becomes_a_pytorch_job(training: TrainingClient, name: str) -> None:
@@ -102,7 +86,7 @@ def test_an_image_becomes_a_tf_job(training: TrainingClient, name: str) -> None:
     training.delete_job(name, job_kind="TFJob")
 
 
-@pytest.mark.parametrize("kind", ["JAXJob", "MPIJob", "PaddleJob", "XGBoostJob"])
+@pytest.mark.parametrize("kind", list(REPLICAS))
 def test_every_kind_is_made_listed_and_deleted(training: TrainingClient, kind: str, name: str) -> None:
     training.create_job(a_job(kind, name))
     assert name in [it.metadata.name for it in training.list_jobs(job_kind=kind)]
