@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+
+from msgspec import structs
 
 from trainshed.apiserver import (
     answers,
@@ -62,7 +63,7 @@ def get_scale(call: Call) -> Answer:
     if record is None:
         raise call.not_found()
     scale = _scale_of(call, rendering.spoken(call.kind, record))
-    return reading.one_decoded(replace(call, kind=SCALE), scale)
+    return reading.one_decoded(structs.replace(call, kind=SCALE), scale)
 
 
 async def update_scale(call: Call) -> Answer:
