@@ -209,18 +209,24 @@ class TestDeletes:
         assert gone.metadata.name == name
         assert not core.list_namespaced_pod(namespace, field_selector=f"metadata.name={name}").items
 
-    def test_foreground_waits_and_shows_its_finalizer(
+    def test_foreground_waits_for_what_the_object_owns(
         self, core: client.CoreV1Api, namespace: str, name: str
     ) -> None:
-        core.create_namespaced_config_map(namespace, a_map(name, {}, finalizers=["example.com/hold"]))
+        owner = core.create_namespaced_config_map(namespace, a_map(name, {}))
+        reference = client.V1OwnerReference(
+            api_version="v1",
+            kind="ConfigMap",
+            name=name,
+            uid=owner.metadata.uid,
+            block_owner_deletion=True,
+        )
+        child = a_map(f"{name}-child", {}, finalizers=["example.com/hold"], owner_references=[reference])
+        core.create_namespaced_config_map(namespace, child)
         core.delete_namespaced_config_map(name, namespace, propagation_policy="Foreground")
-        held = core.read_namespaced_config_map(name, namespace)
-        assert held.metadata.deletion_timestamp is not None
-        assert "foregroundDeletion" in held.metadata.finalizers
-        core.patch_namespaced_config_map(name, namespace, [{"op": "remove", "path": "/metadata/finalizers"}])
-        with pytest.raises(ApiException) as refused:
-            core.read_namespaced_config_map(name, namespace)
-        assert refused.value.status == 404
+        waiting = core.read_namespaced_config_map(name, namespace).metadata
+        assert (waiting.deletion_timestamp is not None, waiting.finalizers) == (True, ["foregroundDeletion"])
+        release = [{"op": "remove", "path": "/metadata/finalizers"}]
+        core.patch_namespaced_config_map(f"{name}-child", namespace, release)
 
     def test_options_in_the_body_count_too(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         core.create_namespaced_config_map(namespace, a_map(name, {}))
@@ -228,7 +234,7 @@ class TestDeletes:
         with pytest.raises(ApiException) as refused:
             core.delete_namespaced_config_map(name, namespace, body=options)
         assert (refused.value.status, status_of(refused)["reason"]) == (409, "Conflict")
-        assert core.delete_namespaced_config_map(name, namespace).status == "Success"
+        assert core.read_namespaced_config_map(name, namespace).metadata.deletion_timestamp is None
 
     def test_a_collection_goes_by_its_labels(self, core: client.CoreV1Api, namespace: str, name: str) -> None:
         for letter in "ab":
