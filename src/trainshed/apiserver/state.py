@@ -55,7 +55,9 @@ class State:
     random: random.Random = field(default_factory=random.SystemRandom)
     new_uid: Callable[[], str] = field(default_factory=lambda: Uids().__next__)
     checks: dict[str, tuple[Check, ...]] = field(default_factory=dict)
-    """Admission checks by resource, in order."""
+    """Admission checks by resource, in order, before the object is validated: they may fill it in."""
+    verdicts: dict[str, tuple[Check, ...]] = field(default_factory=dict)
+    """Admission checks by resource, in order, after the object is validated: they only refuse and warn."""
     after_write: list[AfterWrite] = field(default_factory=list)
     """Called in the event loop once a write is durable: garbage collection, namespaces, CRDs."""
 
