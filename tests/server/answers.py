@@ -12,7 +12,7 @@ from tests.server.wire import Reply
 
 def complaint(sent: Sent, reply: Reply) -> str:
     """What is wrong with an answer; empty for a sound one."""
-    if reply.code >= 500 and not _asked_for_the_future(reply):
+    if reply.code >= 500 and not _is_documented(reply):
         return "a failure of the server"
     if sent.method == "HEAD":
         return "a body after HEAD" if reply.body else ""
@@ -23,9 +23,11 @@ def complaint(sent: Sent, reply: Reply) -> str:
     return _success_complaint(sent, reply)
 
 
-def _asked_for_the_future(reply: Reply) -> bool:
-    """A revision that does not exist yet is the one documented 504."""
-    return reply.code == 504 and (not reply.body or "Too large resource version" in reply.text)
+def _is_documented(reply: Reply) -> bool:
+    """A revision that does not exist yet is a 504, and a pod on a node without an agent a 503."""
+    if reply.code == 504:
+        return not reply.body or "Too large resource version" in reply.text
+    return reply.code == 503 and (not reply.body or "no agent answers" in reply.text)
 
 
 def _status_complaint(reply: Reply) -> str:

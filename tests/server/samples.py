@@ -86,6 +86,28 @@ _OTHERS: dict[str, Object] = {
     "paddlejobs.kubeflow.org": {"spec": _v1_job("PaddleJob", "paddle", "Worker")},
     "jaxjobs.kubeflow.org": {"spec": _v1_job("JAXJob", "jax", "Worker")},
 }  # fmt: skip
+_UID = "00000000-0000-0000-0000-000000000000"
+_ATTRIBUTES = {
+    "resourceAttributes": {"namespace": "default", "verb": "get", "resource": "pods", "name": "a"},
+    "user": "alice", "groups": ["a"], "uid": "u", "extra": {"a": ["b"]},
+}  # fmt: skip
+_ANSWERED: dict[str, Object] = {
+    "Binding": {"target": {"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": _UID}},
+    "Eviction": {"deleteOptions": {
+        "gracePeriodSeconds": 0, "preconditions": {"uid": _UID}, "dryRun": ["All"],
+        "propagationPolicy": "Orphan"}},
+    "Scale": {"spec": {"replicas": 2}},
+    "TokenRequest": {"spec": {
+        "audiences": ["a"], "expirationSeconds": 3600,
+        "boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "victim", "uid": _UID}}},
+    "TokenReview": {"spec": {"token": "a.b.c", "audiences": ["a"]}},
+    "SelfSubjectReview": {},
+    "SubjectAccessReview": {"spec": _ATTRIBUTES},
+    "SelfSubjectAccessReview": {"spec": {"nonResourceAttributes": {"verb": "get", "path": "/version"}}},
+    "LocalSubjectAccessReview": {"spec": _ATTRIBUTES},
+    "SelfSubjectRulesReview": {"spec": {"namespace": "default"}},
+}  # fmt: skip
+"""What is sent to be answered and not stored, by kind."""
 _GADGET: Object = {
     "type": "object",
     "properties": {
@@ -112,6 +134,17 @@ def sample(route: Route, name: str) -> Object:
     meta: Object = {"labels": dict(LABELS)}
     meta["name"] = body["metadata"]["name"] if route.plural == "customresourcedefinitions" else name
     return body | {"apiVersion": route.api_version, "kind": route.kind, "metadata": meta}
+
+
+def answered(route: Route, name: str) -> Object | None:
+    """The sample of something that is only answered; None for kinds that are stored."""
+    found = _ANSWERED.get(route.kind)
+    if found is None:
+        return None
+    group = {"Scale": "autoscaling/v1", "Eviction": "policy/v1", "TokenRequest": "authentication.k8s.io/v1"}
+    version = group.get(route.kind, route.api_version)
+    whole: Object = copied(found)
+    return whole | {"apiVersion": version, "kind": route.kind, "metadata": {"name": name}}
 
 
 def in_namespace(obj: Object, namespace: str) -> Object:

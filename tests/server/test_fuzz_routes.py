@@ -50,19 +50,19 @@ class Victims:
         self._by_resource = {(route.resource, route.version): self._sample(route) for route in self.routes}
 
     def of(self, route: Route) -> Object:
-        found = self._by_resource.get((route.resource, route.version))
-        return found or {
-            "apiVersion": route.api_version, "kind": route.kind, "metadata": {"name": VICTIM},
-            "spec": {"resourceAttributes": {"verb": "get"}, "user": "x", "groups": ["y"], "token": "z"},
-            "target": {"kind": "Node", "name": "n"},
+        """What to send there: for a subresource like `status` the object it belongs to."""
+        name = self.name(route)
+        return samples.answered(route, name) or self._by_resource.get((route.resource, route.version)) or {
+            "apiVersion": route.api_version, "kind": route.kind, "metadata": {"name": name}, "spec": {}
         }  # fmt: skip
 
     def name(self, route: Route) -> str:
-        return str(self.of(route)["metadata"]["name"])
+        found = self._by_resource.get((route.resource, route.version))
+        return str(found["metadata"]["name"]) if found else VICTIM
 
     def live(self, route: Route) -> Object:
         """The victim as it is stored now, or as it was when it is not."""
-        if not samples.kept(route.verbs) and not route.subresource:
+        if samples.answered(route, VICTIM):
             return self.of(route)
         found = self.wire.ask(
             "GET", route.path(self.space, self.name(route)).removesuffix(f"/{route.subresource}")
@@ -93,7 +93,9 @@ def requests(random: Random, routes: Sequence[Route], victims: Victims, garden: 
 def _request(random: Random, route: Route, method: str, victims: Victims, garden: Garden) -> Sent:
     at_collection = not route.subresource and method in ("GET", "POST", "DELETE") and random.random() < 0.7
     at_collection = at_collection or (method == "POST" and not route.subresource)
-    target = _target(random, route, "" if at_collection else victims.name(route), victims)
+    target = route.path(victims.space, "" if at_collection else victims.name(route))
+    if method != "DELETE" and random.random() < 0.1:
+        target = _odd_target(random, target, route, victims)
     query = mutations.odd_query(random) if random.random() < 0.5 else ""
     accept = random.choice(mutations.ACCEPTS) if random.random() < 0.2 else "application/json"
     if method == "DELETE":
@@ -146,10 +148,7 @@ def _options(random: Random) -> bytes:
     return mutations.written(random, mutations.odd_object(random, sound), "application/json")
 
 
-def _target(random: Random, route: Route, name: str, victims: Victims) -> str:
-    path = route.path(victims.space, name)
-    if random.random() < 0.9:
-        return path
+def _odd_target(random: Random, path: str, route: Route, victims: Victims) -> str:
     odd = random.choice(("%2F", "%00", "..", "%2e%2e", "//", "%ff", "%", "%zz", "a b".replace(" ", "%20"),
     "A", "/status", "/scale", "/nope", "/log",
                          "/exec", "x" * 300, ":", ";", "%C3%9F"))  # fmt: skip

@@ -21,7 +21,7 @@ from trainshed.apiserver.answers import Answer, Stream
 from trainshed.apiserver.call import Call
 from trainshed.kinds.kind import Kind
 from trainshed.kinds.printing import scaling
-from trainshed.kube import faults, patches, schema
+from trainshed.kube import faults, names, patches, schema
 from trainshed.kube.objects import JSON, Object, dig, metadata, plant
 from trainshed.store.records import Record
 
@@ -127,6 +127,8 @@ async def bind_pod(call: Call) -> Answer:
     pod = rendering.spoken(call.kind, old)
     if not isinstance(target, str) or not target:
         raise faults.refuse("Binding", "", call.target.name, [faults.required("target.name")])
+    if why := names.dns_subdomain(target):
+        raise faults.refuse("Binding", "", call.target.name, [faults.invalid("target.name", target, why)])
     if placed := dig(pod, "spec", "nodeName"):
         message = f'Operation cannot be fulfilled on pods/binding "{call.target.name}": '
         raise faults.Conflict(
@@ -149,12 +151,23 @@ def _set_scheduled(pod: Object, now: str) -> None:
 async def evict_pod(call: Call) -> Answer:
     body = _body(call, "Eviction")
     old = _stored(call)
-    wish = removal.options(body.get("deleteOptions") or {})
+    wish = removal.options(_delete_options(body))
     await removal.remove(call.state, call.kind, old, wish)
     return answers.of(answers.success(), 201)
 
 
+def _delete_options(eviction: Object) -> Object:
+    found = eviction.get("deleteOptions") or {}
+    if not isinstance(found, dict):
+        raise faults.BadRequest("deleteOptions of an Eviction must be an object")
+    return found
+
+
 # --- namespaces -------------------------------------------------------------------------------------------
+
+
+def _is_finalizer(value: JSON) -> bool:
+    return isinstance(value, str) and names.qualified_name(value) is None
 
 
 async def finalize_namespace(call: Call) -> Answer:
@@ -164,6 +177,9 @@ async def finalize_namespace(call: Call) -> Answer:
     writes.check_preconditions(call.kind, body, old, {})
     new = rendering.spoken(call.kind, old)
     kept = dig(body, "spec", "finalizers") or []
+    if not isinstance(kept, list) or not all(map(_is_finalizer, kept)):
+        error = faults.invalid("spec.finalizers", kept, "must be a list of qualified names")
+        raise faults.refuse("Namespace", "", call.target.name, [error])
     new["spec"] = {"finalizers": kept} if kept else {}
     if not kept and metadata(new).get("deletionTimestamp") and not metadata(new).get("finalizers"):
         record = await writes.begin_removal(call.state, call.kind, old, new, call.dry_run)

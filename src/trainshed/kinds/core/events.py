@@ -28,6 +28,7 @@ def defaults(event: Object) -> None:
 
 def defaults_v1(event: Object) -> None:
     tidy(event, "events.Event")
+    event.setdefault("eventTime", None)  # shown even when unset: see `event_dialects.to_events_v1`
 
 
 def errors(event: Object, old: Object | None) -> Errors:
