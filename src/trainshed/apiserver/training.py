@@ -64,9 +64,10 @@ def _changes_nothing(request: Request) -> bool:
 # --- TrainJobs and runtimes -------------------------------------------------------------------------------
 
 
-def trainjob_patches_have_times(request: Request) -> None:
+def trainjob_is_filled_in(request: Request) -> None:
     if not request.subresource:
         trainjobs.stamp_patches(request.obj, request.old, request.state.timestamp())
+        trainjobs.tidy_resources(request.obj)
 
 
 def trainjob_fits_its_runtime(request: Request) -> None:
@@ -242,7 +243,7 @@ def _job_fault(request: Request, job: Object) -> str:
 
 
 CHECKS: dict[str, tuple[Check, ...]] = {
-    TRAINJOBS: (trainjob_patches_have_times,),
+    TRAINJOBS: (trainjob_is_filled_in,),
     JOBSETS: (jobset_is_filled_in,),
     EXPERIMENTS: (experiment_is_filled_in,),
 }

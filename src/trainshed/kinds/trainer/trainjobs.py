@@ -1,4 +1,4 @@
-"""What the webhooks of TrainJob do: stamp patches with a time, check a job against its runtime.
+"""What the webhooks of TrainJob do: stamp patches, tidy quantities, check a job against its runtime.
 
 What the CRD's schema says (sizes, enumerations, immutability) is checked before, by the schema.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from trainshed.kinds import canonical
 from trainshed.kinds.checks import Errors, same
 from trainshed.kinds.reading import entries, mapping
 from trainshed.kinds.trainer import pod_changes, policies, templates
@@ -39,6 +40,13 @@ def _time(patch: Object, old: Object | None, now: str) -> JSON:
     if old is None:
         return now if patch.get("time") is None else _in_seconds(patch["time"])
     return old.get("time") if same(without(patch, ["time"]), without(old, ["time"])) else now
+
+
+def tidy_resources(job: Object) -> None:
+    """Quantities as Kubernetes prints them: the SDK sends `1.0`, and reads nothing but text."""
+    resources = mapping(job, "spec", "trainer", "resourcesPerNode")
+    for amounts in (mapping(resources, "limits"), mapping(resources, "requests")):
+        amounts |= {name: canonical.quantity(amount) for name, amount in amounts.items()}
 
 
 def _in_seconds(given: JSON) -> JSON:
