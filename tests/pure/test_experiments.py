@@ -113,6 +113,12 @@ def test_collectors_know_where_metrics_are_by_default(kind: str, source: JSON) -
     assert found.get("source") == source
 
 
+def test_an_experiment_without_a_spec_is_left_alone() -> None:
+    experiment = {"metadata": {"name": "e"}, "spec": None}
+    defaults.apply(experiment)
+    assert experiment == {"metadata": {"name": "e"}, "spec": None}
+
+
 def test_defaults_are_filled_in_once() -> None:
     once = filled()
     again = copied(once)
@@ -501,6 +507,7 @@ def test_prometheus_is_known_but_not_configured() -> None:
     )
     assert collecting("PrometheusMetric") == [first]
     kind = "for metrics collector kind: PrometheusMetric"
+    assert len(collecting("PrometheusMetric", {"httpGet": {"port": True}})) == 2
     assert collecting("PrometheusMetric", {"httpGet": {"port": "web", "path": "x"}}) == [
         first,
         f'{SOURCE}.httpGet.port: Invalid value: "web": must be a positive integer value {kind}',

@@ -149,6 +149,7 @@ RULE = {"name": "rule", "action": "FailJobSet"}
     ("rules", "words"),
     [
         ([RULE], []),
+        ([{**RULE, "targetReplicatedJobs": ["workers"], "onJobFailureReasons": ["DeadlineExceeded"]}], []),
         (
             [{**RULE, "targetReplicatedJobs": ["lost"]}],
             ["invalid replicatedJob name 'lost' in failure policy does not appear in .spec.ReplicatedJobs"],

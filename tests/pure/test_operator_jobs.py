@@ -51,6 +51,7 @@ def test_a_plain_job_is_accepted(family: Family) -> None:
 
 def test_the_webhooks_are_called_after_their_kinds() -> None:
     assert PYTORCH.webhook == "validator.pytorchjob.training-operator.kubeflow.org"
+    assert PYTORCH.resource == "pytorchjobs.kubeflow.org"
 
 
 @by_kind

@@ -135,10 +135,13 @@ def test_an_empty_initializer_asks_for_nothing() -> None:
     assert said(a_trainjob(initializer={})) == []
 
 
-def test_a_patch_may_bring_the_mount_an_initializer_needs() -> None:
+@pytest.mark.parametrize(
+    ("field", "change"), [("runtimePatches", a_patch), ("podTemplateOverrides", an_override)]
+)
+def test_a_change_may_bring_the_mount_an_initializer_needs(field: str, change: JSON) -> None:
     runtime = a_runtime(a_replicated_job("dataset-initializer", ["dataset-initializer"]))
     job = a_trainjob(initializer={"dataset": {}})
-    job["spec"]["runtimePatches"] = [a_patch("dataset-initializer", containers=[MOUNTED])]
+    job["spec"][field] = [change("dataset-initializer", containers=[MOUNTED])]
     assert said(job, runtime) == []
 
 
@@ -371,7 +374,8 @@ def test_flux_needs_a_process_per_node(own: JSON, policy: int, wrong: int | None
 
 def test_the_installer_of_flux_is_its_own() -> None:
     node = a_replicated_job()
-    node["template"]["spec"]["template"]["spec"]["initContainers"] = [{"name": "flux-installer"}]
+    names = [{"name": "setup"}, {"name": "flux-installer"}]
+    node["template"]["spec"]["template"]["spec"]["initContainers"] = names
     assert said(a_trainjob(), a_runtime(node, policy={"flux": {}})) == [
         'spec.trainer.initContainers: Invalid value: "flux-installer": InitContainer '
         "'flux-installer' is reserved"
@@ -478,6 +482,13 @@ def test_settings_of_the_runtime_are_not_given_again() -> None:
         'spec.trainer.args[1]: Invalid value: "output_dir=/x": must not set immutable config "output_dir" '
         "in trainer args; it is managed by the runtime"
     ]
+
+
+def test_devices_of_the_runtime_count_when_the_job_names_none() -> None:
+    one = {"name": "node", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    job = a_trainjob(TUNE, trainer={"command": ["tune", "run"], "args": [QLORA]})
+    assert said(job, a_runtime(a_replicated_job(containers=["sidecar", one], ancestor="trainer"))) == []
+    assert len(said(job, a_runtime(a_replicated_job(), a_replicated_job("other", [one])))) == 2
 
 
 def test_the_shipped_torchtune_runtime_asks_for_two_devices() -> None:
@@ -617,3 +628,14 @@ def test_odd_objects_are_judged_without_a_crash(spec: Object, before: Object, te
         }
         for error in trainjobs.errors(job, old, Surroundings(runtime, jobset={"status": template})):
             assert str(error)
+
+
+# --- quantities -------------------------------------------------------------------------------------------
+
+
+def test_quantities_are_written_as_kubernetes_prints_them() -> None:
+    job = a_trainjob(
+        trainer={"resourcesPerNode": {"limits": {"cpu": 1.0, "memory": "1024Mi"}, "requests": None}}
+    )
+    trainjobs.tidy_resources(job)
+    assert job["spec"]["trainer"]["resourcesPerNode"]["limits"] == {"cpu": "1", "memory": "1Gi"}
