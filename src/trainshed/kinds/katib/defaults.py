@@ -35,7 +35,9 @@ def apply(experiment: Object) -> None:
     _default_template(spec.get("trialTemplate"))
     _default_collector(child_or_new(spec, "metricsCollectorSpec"))
     for parameter in entries(spec, "parameters"):
-        fill(child_or_new(parameter, "feasibleSpace"), distribution="uniform")
+        space = child_or_new(parameter, "feasibleSpace")
+        _find_choices(space)
+        fill(space, distribution="uniform")
 
 
 def child_or_new(target: Object, name: str) -> Object:
@@ -43,6 +45,13 @@ def child_or_new(target: Object, name: str) -> Object:
     if target.get(name) is None:
         target.pop(name, None)
     return child(target, name)
+
+
+def _find_choices(space: Object) -> None:
+    """The SDK's `search.categorical` puts the choices where the distribution belongs (kubeflow/katib#2625)."""
+    if isinstance(space.get("distribution"), list):
+        choices = space.pop("distribution")
+        fill(space, list=choices)
 
 
 def _default_objective(objective: JSON) -> None:
