@@ -48,7 +48,7 @@ def child_or_new(target: Object, name: str) -> Object:
 
 
 def _find_choices(space: Object) -> None:
-    """The SDK's `search.categorical` puts the choices where the distribution belongs (kubeflow/katib#2625)."""
+    """`search.categorical` of the SDK puts them where the distribution belongs (kubeflow/katib#2625)."""
     if isinstance(space.get("distribution"), list):
         choices = space.pop("distribution")
         fill(space, list=choices)
