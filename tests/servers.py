@@ -53,6 +53,8 @@ class Server:
     folder: Path
     options: Sequence[str] = ()
     port: int = 0
+    within: Sequence[str] = ()
+    """A program that runs the server as its own process, under limits: `("prlimit", "--nofile=64")`."""
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -70,8 +72,13 @@ class Server:
         return file.read_text(errors="replace") if file.exists() else ""
 
     def start(self) -> Cluster:
-        self.folder.mkdir(parents=True, exist_ok=True)
         already_said = len(self.log)
+        self.launch()
+        return self._ready(already_said)
+
+    def launch(self) -> None:
+        """Begin to start, without waiting for anything."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         command = [
             "up",
             "--foreground",
@@ -83,9 +90,11 @@ class Server:
         ]
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "trainshed", *command], stdout=log, stderr=log, env=self._environment()
+                [*self.within, sys.executable, "-m", "trainshed", *command],
+                stdout=log,
+                stderr=log,
+                env=self._environment(),
             )
-        return self._ready(already_said)
 
     def status(self) -> Object | None:
         """What `trainshed status -o json` says, or None while nothing runs."""
