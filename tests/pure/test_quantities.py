@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from trainshed.kube import quantities
@@ -85,6 +85,7 @@ def test_the_stored_form_has_the_same_value_and_is_stored_as_it_is(text: str) ->
 @given(TEXTS, st.sampled_from(["1", "1Gi", "1e3"]))
 def test_a_value_written_in_any_family_reads_back_as_itself(text: str, like: str) -> None:
     value = quantities.parse(text)
+    assume(abs(value) < 2**63)  # beyond that, binary suffixes are capped, as upstream
     assert quantities.parse(quantities.format(value, like)) == value
 
 
