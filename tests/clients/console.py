@@ -1,13 +1,15 @@
 """Transcripts of kubectl sessions: typed lines and the text a real cluster prints below them, played again.
 
 A line that starts with `$` must succeed and one that starts with `!` must fail; what follows, up to the next
-such line, is what kubectl prints (stdout, then stderr). Runs of blanks count as one. Ages, times, uids and the
-like read as words: AGE, TIME, UID, RV, IP; `NS` is the test's namespace and `UNIQUE` a name of its own.
+such line, is what kubectl prints (stdout, then stderr, without its log). Runs of blanks count as one, and a
+line that ends with a backslash goes on in the next. Ages, times, uids and the like read as words: AGE, TIME,
+UID, RV, IP; `NS` is the test's namespace and `UNIQUE` a name of its own.
 """
 
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
 import re
 import shlex
@@ -20,11 +22,13 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+import yaml
 
 from tests.servers import Cluster
 
 SECONDS = 60.0
 _WORDS = (
+    (r"(?m)^[EIW]\d{4} .*\n", ""),
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
     (r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "TIME"),
@@ -32,7 +36,7 @@ _WORDS = (
     (r"(resourceVersion\"?: \")\d+", r"\1RV"),
     (r"(Resource Version: +)\d+", r"\1RV"),
     (r"(?<![\w.=:-])(\d+d)?(\d+h)?(\d+m)?\d+s\b", "AGE"),
-    (r"(?<![\w.=:/-])\d+[dhmy]\d*[dhms]?(?=\s)", "AGE"),
+    (r"(?<![\w.=:/-])\d+[dhmy](\d+[dhms])?(?=[\s)])", "AGE"),
     (r"\b10(\.\d+){3}\b", "IP"),
     (r"\S+/(LIVE|MERGED)-\d+/", r"\1/"),
     (r"\beyJ[\w.-]+", "TOKEN"),
@@ -50,7 +54,7 @@ class Console:
     unique: str
 
     def plays(self, transcript: str) -> None:
-        for sign, line, expected in _steps(dedent(transcript).strip()):
+        for sign, line, expected in _steps(transcript):
             done = self.run(line)
             printed = self.words(done.stdout + done.stderr)
             if (done.returncode == 0) != (sign == "$") or printed != _squeezed(expected):
@@ -111,8 +115,18 @@ class Console:
         program = shutil.which("kubectl")
         if program is None:
             pytest.fail("kubectl is not installed: these tests need the real one")
-        command = [program, "--cache-dir", cache, "--namespace", self.namespace, *words]
-        return command, {**self.cluster.environment(), "TZ": "UTC", **settings}
+        here = {"KUBECONFIG": str(self._kubeconfig()), "TZ": "UTC"}
+        return [program, "--cache-dir", cache, *words], {**self.cluster.environment(), **here, **settings}
+
+    def _kubeconfig(self) -> Path:
+        """The cluster's own one, with our namespace as its default."""
+        file = self.folder / ".kubeconfig"
+        if not file.exists():
+            config = yaml.safe_load(self.cluster.kubeconfig.read_text())
+            for entry in config["contexts"]:
+                entry["context"]["namespace"] = self.namespace
+            file.write_text(yaml.safe_dump(config))
+        return file
 
 
 @dataclass(frozen=True)
@@ -126,26 +140,18 @@ class Watching:
         """Exactly these lines come, within bounded time."""
         expected = "\n".join(lines)
         # `tail` waits for the file to grow, so that nobody here has to look again and again.
-        tail = ["tail", "-n", "+1", "-s", "0.02", "-f", str(self.out)]
+        tail = ["timeout", str(SECONDS), "tail", "-n", "+1", "-s", "0.02", "-f", str(self.out)]
         with subprocess.Popen(tail, stdout=subprocess.PIPE, env=dict(os.environ)) as follower:
             assert follower.stdout is not None
-            seen: list[str] = []
-            try:
-                while len(seen) < len(lines):
-                    seen.append(self._line(follower))
-            finally:
-                follower.terminate()
-        printed = self.console.words("".join(seen))
+            seen = b"".join(itertools.islice(follower.stdout, len(lines))).decode()
+            follower.terminate()
+        printed = self.console.words(seen)
         assert printed == _squeezed(expected), _difference(expected, printed)
-
-    def _line(self, follower: subprocess.Popen[bytes]) -> str:
-        assert follower.stdout is not None
-        return follower.stdout.readline().decode()
 
 
 def _steps(transcript: str) -> Iterator[tuple[str, str, str]]:
-    for step in re.split(r"(?m)^(?=[$!] )", transcript)[1:]:
-        typed, _, printed = step.replace("\\\n", "").partition("\n")
+    for step in re.split(r"(?m)^ *(?=[$!] )", transcript)[1:]:
+        typed, _, printed = re.sub(r"\\\n *", "", step).partition("\n")
         yield typed[0], typed[2:], printed
 
 

@@ -48,7 +48,7 @@ def files(console: Console) -> Console:
 
 class TestOnTheClient:
     def test_says_what_it_did_with_each_object(self, files: Console) -> None:
-        files.plays("""
+        files.plays(r"""
             $ kubectl apply -f one.yaml
             configmap/app created
             $ kubectl apply -f one.yaml
@@ -71,9 +71,14 @@ class TestOnTheClient:
     def test_takes_several_documents_in_one_file(self, console: Console) -> None:
         console.write(
             many_yaml="""
-            {apiVersion: v1, kind: ConfigMap, metadata: {name: m1, labels: {set: m}}}
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: m1, labels: {set: m}}
             ---
-            {apiVersion: v1, kind: Secret, metadata: {name: m2, labels: {set: m}}, data: {a: Yg==}}
+            apiVersion: v1
+            kind: Secret
+            metadata: {name: m2, labels: {set: m}}
+            data: {a: Yg==}
             ---
             apiVersion: v1
             kind: Service
@@ -81,7 +86,7 @@ class TestOnTheClient:
             spec: {ports: [{port: 80, name: http}], selector: {a: b}}
             """
         )
-        console.plays("""
+        console.plays(r"""
             $ kubectl apply -f many.yaml
             configmap/m1 created
             secret/m2 created
@@ -110,20 +115,20 @@ class TestOnTheClient:
         console.write(nokind_yaml="kind: ConfigMap\nmetadata: {name: x}\n")
         console.write(generated_yaml="apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: gen-}\n")
         console.write(widget_yaml="apiVersion: v1\nkind: Widget\nmetadata: {name: gen}\n")
-        console.plays("""
+        console.plays(r"""
             ! kubectl apply -f nokind.yaml
-            error: error validating "nokind.yaml": error validating data: apiVersion not set; \\
+            error: error validating "nokind.yaml": error validating data: apiVersion not set; \
             if you choose to ignore these errors, turn validation off with --validate=false
             ! kubectl apply -f generated.yaml
             error: from gen-: cannot use generate name with apply
             ! kubectl apply -f widget.yaml
-            error: resource mapping not found for name: "gen" namespace: "" from "widget.yaml": \\
+            error: resource mapping not found for name: "gen" namespace: "" from "widget.yaml": \
             no matches for kind "Widget" in version "v1"
             ensure CRDs are installed first
         """)
 
     def test_in_a_missing_namespace_names_it(self, files: Console) -> None:
-        files.plays("""
+        files.plays(r"""
             ! kubectl apply -f one.yaml -n UNIQUE
             Error from server (NotFound): error when creating "one.yaml": namespaces "UNIQUE" not found
         """)
@@ -131,7 +136,7 @@ class TestOnTheClient:
 
 class TestOnTheServer:
     def test_conflicts_are_named_and_can_be_forced(self, files: Console) -> None:
-        files.plays(f"""
+        files.plays(rf"""
             $ kubectl apply -f two.yaml --server-side
             configmap/app serverside-applied
             ! kubectl apply -f one.yaml --server-side --field-manager=other
@@ -146,32 +151,32 @@ class TestOnTheServer:
         """)
 
     def test_takes_over_from_the_client_side(self, files: Console) -> None:
-        files.plays("""
+        files.plays(r"""
             $ kubectl apply -f one.yaml
             configmap/app created
             $ kubectl apply -f two.yaml --server-side
             configmap/app serverside-applied
             $ kubectl get cm app -o jsonpath={.data}
             {"a":"9"}
-            $ kubectl get cm app --show-managed-fields -o \\
-            jsonpath={range.metadata.managedFields[*]}{.manager}{.operation}{@.fieldsV1}{"\\n"}{end}
-            kubectlApply{"f:data":{"f:a":{}}}
-            kubectl-last-appliedApply{"f:metadata":{"f:annotations":\\
-            {"f:kubectl.kubernetes.io/last-applied-configuration":{}}}}
+            $ kubectl get cm app -o jsonpath='{.metadata.managedFields[?(@.manager=="kubectl")].fieldsV1}'
+            {"f:data":{"f:a":{}}}
+            $ kubectl get cm app -o jsonpath='{.metadata.managedFields[?(@.operation=="Update")].manager}'
         """)
 
     def test_unknown_fields_are_refused_by_path(self, console: Console) -> None:
-        console.write(bad_yaml="apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {bogus: 1, containers: []}\n")
-        console.plays("""
+        console.write(
+            bad_yaml="apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {bogus: 1, containers: []}\n"
+        )
+        console.plays(r"""
             ! kubectl apply -f bad.yaml --server-side
-            Error from server: failed to create typed patch object (NS/p; /v1, Kind=Pod): \\
+            Error from server: failed to create typed patch object (NS/p; /v1, Kind=Pod): \
             .spec.bogus: field not declared in schema
         """)
 
 
 class TestDiff:
     def test_shows_what_apply_would_change(self, files: Console) -> None:
-        files.plays("""
+        files.plays(r"""
             $ kubectl apply -f one.yaml
             configmap/app created
             $ kubectl diff -f one.yaml
@@ -203,7 +208,7 @@ class TestDiff:
 
 class TestCreateAndReplace:
     def test_create_refuses_what_exists(self, files: Console) -> None:
-        files.plays("""
+        files.plays(r"""
             $ kubectl create -f one.yaml
             configmap/app created
             ! kubectl create -f one.yaml
@@ -213,7 +218,7 @@ class TestCreateAndReplace:
         """)
 
     def test_replace_refuses_what_is_missing(self, files: Console) -> None:
-        files.plays("""
+        files.plays(r"""
             ! kubectl replace -f one.yaml
             Error from server (NotFound): error when replacing "one.yaml": configmaps "app" not found
             $ kubectl create -f one.yaml
@@ -233,13 +238,16 @@ class TestCreateAndReplace:
             apiVersion: v1
             kind: Pod
             metadata: {name: unk, foo: bar}
-            spec: {bogus: 1, containers: [{name: main, image: nginx, imag: x}], nodeSelector: {no: where}}
+            spec:
+              bogus: 1
+              containers: [{name: main, image: nginx, imag: x}]
+              nodeSelector: {place: nowhere}
             """
         )
-        console.plays("""
+        console.plays(r"""
             ! kubectl create -f pod.yaml
-            Error from server (BadRequest): error when creating "pod.yaml": Pod in version "v1" cannot be \\
-            handled as a Pod: strict decoding error: unknown field "metadata.foo", \\
+            Error from server (BadRequest): error when creating "pod.yaml": Pod in version "v1" cannot be \
+            handled as a Pod: strict decoding error: unknown field "metadata.foo", \
             unknown field "spec.bogus", unknown field "spec.containers[0].imag"
             $ kubectl create -f pod.yaml --validate=warn --dry-run=server
             pod/unk created (server dry run)
@@ -261,15 +269,16 @@ class TestCreateAndReplace:
               containers: [{name: a, image: nginx, ports: [{containerPort: 99999}]}, {name: b}]
             """
         )
-        console.plays("""
+        console.plays(r"""
             ! kubectl create -f bad.yaml
             The Pod "Bad_Name" is invalid:
-            * metadata.name: Invalid value: "Bad_Name": a lowercase RFC 1123 subdomain must consist of lower \\
-            case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character \\
-            (e.g. 'example.com', regex used for validation is \\
-            '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
-            * spec.containers[0].ports[0].containerPort: Invalid value: 99999: must be between 1 and 65535, \\
+            * metadata.name: Invalid value: "Bad_Name": a lowercase RFC 1123 subdomain must consist of lower \
+            case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character \
+            (e.g. 'example.com', regex used for validation is \
+            '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
+            * spec.containers[0].ports[0].containerPort: Invalid value: 99999: must be between 1 and 65535, \
             inclusive
             * spec.containers[1].image: Required value
-            * spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"
+            * spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", \
+            "Never"
         """)
