@@ -22,12 +22,13 @@ Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
 class Hasty(Connection):
     head_seconds = 0.2
     body_seconds = 0.2
+    stalled_seconds = 0.2
 
 
 async def echo(scope: Message, receive: Receive, send: Send) -> None:
-    """Answers with the body; at `/early` before it has come."""
-    body = b""
-    while scope["path"] != "/early":
+    """Answers with the body; at `/early` before it has come, at `/much` with more than anybody can hold."""
+    body = bytes(50_000_000) if scope["path"] == "/much" else b""
+    while scope["path"] == "/":
         message = await receive()
         if message["type"] == "http.disconnect":
             return
@@ -124,3 +125,22 @@ async def test_a_request_in_many_pieces_is_served_when_it_keeps_coming(dial: Dia
         await writer.drain()
     async with asyncio.timeout(SECONDS):
         assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+
+
+async def test_an_answer_that_nobody_reads_is_given_up(dial: Dial) -> None:
+    reader, writer = await dial()
+    writer.transport.pause_reading()
+    writer.write(b"GET /much HTTP/1.1\r\nhost: x\r\n\r\n")
+    async with asyncio.timeout(SECONDS):
+        # The server's end is gone: sooner or later the kernel says so to whoever goes on writing.
+        while not writer.transport.is_closing():
+            writer.write(b"x")
+            await asyncio.sleep(0.02)
+
+
+async def test_an_answer_larger_than_any_buffer_arrives_whole(dial: Dial) -> None:
+    reader, writer = await dial()
+    writer.write(b"GET /much HTTP/1.1\r\nhost: x\r\n\r\n")
+    await reader.readuntil(b"\r\n\r\n")
+    async with asyncio.timeout(SECONDS):
+        assert await reader.readexactly(50_000_000) == bytes(50_000_000)

@@ -192,3 +192,20 @@ async def test_thousands_of_sleeping_watchers_cost_other_writers_nothing(
     for sleeper in sleepers:
         sleeper.cancel()
     await asyncio.gather(*sleepers, return_exceptions=True)
+
+
+async def test_a_reader_that_is_far_behind_gets_its_events_in_batches(open_store: Open, text: Text) -> None:
+    store = open_store()
+    watcher = store.watch("pods", "a", 0)
+    await asyncio.gather(
+        *(store.put(pod(f"p{number}", "ab"[number % 2]), text("x" * 10_000)) for number in range(100))
+    )
+    seen: list[int] = []
+    while len(seen) < 50:
+        batch = await watcher.next(0)
+        assert 0 < sum(len(event.record.value) for event in batch) < 100_000
+        seen += [event.record.revision for event in batch]
+        # Progress may be told to others only as far as everything before it was returned.
+        assert watcher.revision == (100 if len(seen) == 50 else seen[-1])
+    assert seen == list(range(1, 101, 2))
+    assert await watcher.next(0) == []

@@ -1,6 +1,7 @@
-"""A connection: uvicorn's HTTP protocol with the bounds it lacks on requests that never come to an end.
+"""A connection: uvicorn's HTTP protocol with the bounds it lacks, on requests without end and unread answers.
 
-Without them anybody, token or not, could hold memory and file descriptors for as long as they like. that arrives in one piece, as nearly all do, costs no timer.
+Without them anybody, token or not, could hold memory and file descriptors for as long as they like. A request
+that arrives in one piece and an answer that is taken at once, as nearly all are, cost no timer.
 """
 
 from __future__ import annotations
@@ -17,23 +18,42 @@ class Connection(HttpToolsProtocol):
     """How long a new connection may be silent, or a request line and headers may take; as upstream."""
     body_seconds = 60.0
     """How long a body may take; what upstream gives to a whole request."""
+    most_unsent = 64 * 1024
+    """Bytes of an answer that may wait to be sent before its writer has to; TLS alone would hold 512 KiB."""
+    stalled_seconds = 60.0
+    """How long a client may take none of an answer. A watcher that is cut off resumes or lists again."""
+
     _in_head = True
     _in_body = False
     _head = 0
     _deadline: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=self.most_unsent)
         self._deadline = self.loop.call_later(self.head_seconds, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        if self._stalled is not None:
+            self._stalled.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self._in_head or self._in_body:
             self._wait_for_more(len(data))
+
+    def pause_writing(self) -> None:
+        self._stalled = self.loop.call_later(self.stalled_seconds, self.transport.abort)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+        super().resume_writing()
 
     # --- called by the parser -------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ A watcher owns no queue: one that reads slowly only falls behind, and is told 41
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 
 from trainshed.apiserver import reading, rendering, selecting, tables
@@ -20,6 +20,7 @@ from trainshed.store.records import Event, Record
 from trainshed.store.watchers import Watcher
 
 BOOKMARK_EVERY = 60.0
+PIECE_BYTES = 64 << 10
 _INITIAL_END = "k8s.io/initial-events-end"
 
 
@@ -104,8 +105,8 @@ async def _lines(call: Call, plan: Plan, watcher: Watcher, initial: Iterable[Rec
     end = loop.time() + plan.seconds
     try:
         yield b""  # headers go out at once, whether or not there is anything to tell
-        if first := [line for record in initial if (line := writer.added(record))]:
-            yield b"".join(first)
+        for piece in _in_pieces(map(writer.added, initial)):
+            yield piece
         if plan.announce_initial_end:
             yield writer.bookmark(watcher.revision, initial_end=True)
         next_bookmark = loop.time() + _spread(call)
@@ -114,13 +115,28 @@ async def _lines(call: Call, plan: Plan, watcher: Watcher, initial: Iterable[Rec
             if lines := [line for event in events if (line := writer.line(event))]:
                 yield b"".join(lines)
             if plan.bookmarks and loop.time() >= next_bookmark:
-                yield writer.bookmark(max(watcher.revision, call.state.store.revision))
+                # Not the store's revision: while these lines went out, further events may have come.
+                yield writer.bookmark(watcher.revision)
             if loop.time() >= next_bookmark:
                 next_bookmark = loop.time() + _spread(call)
     except Compacted as error:
         yield _expired(error)
     finally:
         watcher.close()
+
+
+def _in_pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines in pieces of some size: a slow reader of a large state costs one piece, not all of it."""
+    held: list[bytes] = []
+    size = 0
+    for line in lines:
+        held.append(line)
+        size += len(line)
+        if size >= PIECE_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    if size:
+        yield b"".join(held)
 
 
 def _spread(call: Call) -> float:

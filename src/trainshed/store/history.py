@@ -42,6 +42,9 @@ class Log:
         """The position behind everything up to a revision."""
         return self.base + bisect_right(self.events, revision, key=_revision)
 
+    def at(self, position: int) -> Event:
+        return self.events[position - self.base]
+
     def since(self, position: int) -> list[Event]:
         return self.events[position - self.base :]
 

@@ -13,6 +13,8 @@ from trainshed.store.faults import Compacted
 from trainshed.store.history import Log
 from trainshed.store.records import Event
 
+BATCH_BYTES = 64 << 10
+"""A batch takes no further event once its values hold this many bytes."""
 Progress = Callable[[], int]
 """The newest durable revision of the whole store."""
 
@@ -49,15 +51,21 @@ class Watcher:
             self._waiting.set_result(None)
 
     def _take(self) -> list[Event]:
-        log = self._log
-        if self._position < log.base:
+        """What comes next, up to the size of a batch: what a slow reader has not read stays in the log."""
+        log, position, end = self._log, self._position, self._log.end
+        if position < log.base:
             raise Compacted(self.revision, log.floor)
-        if self._position == log.end:
-            found: list[Event] = []
-        else:
-            found = [event for event in log.since(self._position) if self._wants(event)]
-            self._position = log.end
-        self.revision = max(self.revision, self._progress())
+        found: list[Event] = []
+        size = 0
+        while position < end and size < BATCH_BYTES:
+            event = log.at(position)
+            position += 1
+            if self._wants(event):
+                found.append(event)
+                size += len(event.record.value)
+        self._position = position
+        passed = self._progress() if position == end else event.record.revision
+        self.revision = max(self.revision, passed)
         return found
 
     def _wants(self, event: Event) -> bool:
