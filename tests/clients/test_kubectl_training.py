@@ -46,13 +46,6 @@ OVERLAY = """
     - name: settings
       literals: [EPOCHS=3]
 """
-RUNTIME = """
-    apiVersion: trainer.kubeflow.org/v1alpha1
-    kind: ClusterTrainingRuntime
-    metadata: {name: torch-distributed}
-    spec:
-      mlPolicy: {numNodes: 3}
-"""
 
 
 @pytest.fixture
@@ -101,10 +94,10 @@ class TestKinds:
     def test_api_resources_name_them(self, console: Console) -> None:
         console.plays(r"""
             $ kubectl api-resources --api-group=trainer.kubeflow.org
-            NAME                      SHORTNAMES   APIVERSION                      NAMESPACED   KIND
-            clustertrainingruntimes                trainer.kubeflow.org/v1alpha1   false        ClusterTrainingRuntime
-            trainingruntimes                       trainer.kubeflow.org/v1alpha1   true         TrainingRuntime
-            trainjobs                              trainer.kubeflow.org/v1alpha1   true         TrainJob
+            NAME                      SHORTNAMES   APIVERSION         NAMESPACED   KIND
+            clustertrainingruntimes   trainer.kubeflow.org/v1alpha1   false        ClusterTrainingRuntime
+            trainingruntimes          trainer.kubeflow.org/v1alpha1   true         TrainingRuntime
+            trainjobs                 trainer.kubeflow.org/v1alpha1   true         TrainJob
         """)
 
 
@@ -182,7 +175,7 @@ class TestPyTorchJobs:
             $ kubectl get pytorchjob
             NAME               STATE   AGE
             pytorch-dist-job           AGE
-            $ kubectl get pytorchjob pytorch-dist-job -o jsonpath='{.spec.pytorchReplicaSpecs.Worker.replicas}'
+            $ kubectl get pytorchjob -o jsonpath='{.items[*].spec.pytorchReplicaSpecs.Worker.replicas}'
             2
             $ kubectl apply -k overlays/ddp --server-side
             configmap/settings-dmd8m2m7kg serverside-applied
@@ -196,21 +189,17 @@ class TestRuntimes:
     @pytest.fixture
     def copy(self, console: Console) -> Console:
         """A runtime of the test's own, made from a shipped one."""
-        name = '{"op":"replace","path":"/metadata/name","value":"UNIQUE"}'
-        drop = '{"op":"remove","path":"/metadata/labels"}'
         console.write(
             copy_yaml=console.says(
                 "kubectl get clustertrainingruntime torch-distributed -o yaml --show-managed-fields=false"
             ).replace("name: torch-distributed", f"name: {console.unique}", 1)
         )
-        assert name and drop
         console.says("kubectl replace --force -f copy.yaml")
         return console
 
     def test_are_edited(self, copy: Console) -> None:
-        copy.write(
-            editor_sh="""sed -i 's/^    spec:$/    spec:\\n      failurePolicy: {maxRestarts: 10}/' "$1"\n"""
-        )
+        script = r"s/^    spec:$/    spec:\n      failurePolicy: {maxRestarts: 10}/"
+        copy.write(editor_sh=f"sed -i '{script}' \"$1\"\n")
         copy.plays(r"""
             $ KUBE_EDITOR="sh editor.sh" kubectl edit clustertrainingruntime UNIQUE
             clustertrainingruntime.trainer.kubeflow.org/UNIQUE edited
