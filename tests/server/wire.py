@@ -6,7 +6,8 @@ import http.client
 import json
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 from urllib.parse import urlsplit
@@ -86,6 +87,19 @@ class Wire:
             self.reconnect()
             self.send(data)
             return self.reply(method, whole)
+
+    @contextmanager
+    def stream(self, target: str) -> Iterator[Iterator[bytes]]:
+        """The lines of a streamed answer as they come; the connection ends with the block."""
+        self.send(f"GET {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
+        response = http.client.HTTPResponse(self.socket)
+        try:
+            response.begin()
+            assert response.status == 200, response.read(2000)
+            yield iter(response.readline, b"")
+        finally:
+            response.close()
+            self.close()
 
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)

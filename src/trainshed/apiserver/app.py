@@ -34,6 +34,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 MAX_BODY = 3 * 1024 * 1024
+PART_BYTES = 64 * 1024
 
 
 class Seen(msgspec.Struct):
@@ -259,8 +260,10 @@ async def _send_answer(answer: Answer, request: Request, send: Send) -> None:
 async def _pump(stream: Stream, send: Send) -> None:
     try:
         async for piece in stream.pieces:
-            if piece:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            # A large one in parts: what waits for a slow reader is copied several times on its way out.
+            for start in range(0, len(piece), PART_BYTES):
+                part = piece[start : start + PART_BYTES]
+                await send({"type": "http.response.body", "body": part, "more_body": True})
     finally:
         closing = getattr(stream.pieces, "aclose", None)
         if closing is not None:
