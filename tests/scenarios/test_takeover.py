@@ -1,0 +1,78 @@
+"""Kinds and runtimes that come with the server belong to whoever applies their own edition of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.console import Console
+from tests.servers import Server
+
+DEFINITION = "crd/mxjobs.kubeflow.org"
+LABEL = "trainshed.dev/digest"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "server")
+    yield server
+    if server.process is not None and server.process.poll() is None:
+        server.stop()
+
+
+def console(server: Server, folder: Path) -> Console:
+    cluster = server.start()
+    folder.mkdir(exist_ok=True)
+    return Console(cluster, folder, "default", "unused")
+
+
+def test_applying_another_edition_is_no_conflict(server: Server, tmp_path: Path) -> None:
+    kubectl = console(server, tmp_path / "desk")
+    kubectl.write(
+        runtime_yaml="""
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: ClusterTrainingRuntime
+        metadata: {name: torch-distributed}
+        spec: {mlPolicy: {numNodes: 3}}
+        """
+    )
+    ours = _without_identity(kubectl.says(f"kubectl get {DEFINITION} -o yaml"))
+    kubectl.write(crd_yaml=ours.replace("  names:\n", "  names:\n    categories: [theirs]\n", 1))
+    kubectl.plays(r"""
+        $ kubectl apply --server-side -f crd.yaml
+        customresourcedefinition.apiextensions.k8s.io/mxjobs.kubeflow.org serverside-applied
+        $ kubectl get crd mxjobs.kubeflow.org -o jsonpath={.status.acceptedNames.categories}
+        ["theirs"]
+        $ kubectl apply --server-side -f runtime.yaml
+        clustertrainingruntime.trainer.kubeflow.org/torch-distributed serverside-applied
+        $ kubectl get clustertrainingruntime torch-distributed -o jsonpath={.spec.mlPolicy.numNodes}
+        3
+    """)
+
+
+def test_a_newer_edition_replaces_ours_but_not_theirs(server: Server, tmp_path: Path) -> None:
+    kubectl = console(server, tmp_path / "desk")
+    old = f'{{"metadata":{{"labels":{{"{LABEL}":"old"}}}}}}'
+    theirs = '{"spec":{"mlPolicy":{"numNodes":7}}}'
+    for name in ("torch-distributed", "jax-distributed"):
+        kubectl.says(f"kubectl patch clustertrainingruntime {name} --type=merge -p '{old}'")
+    kubectl.says(f"kubectl patch clustertrainingruntime jax-distributed --type=merge -p '{theirs}'")
+    server.stop()
+    kubectl = console(server, tmp_path / "desk")
+    shown = kubectl.says(
+        "kubectl get clustertrainingruntimes torch-distributed jax-distributed "
+        f"-L {LABEL} --no-headers -o custom-columns=E:.metadata.labels.trainshed\\\\.dev/digest,"
+        "N:.spec.mlPolicy.numNodes"
+    )
+    (ours, one), (kept, seven) = (line.split() for line in shown.splitlines())
+    assert (one, seven) == ("1", "7")
+    assert kept == "old"
+    assert ours != "old"
+
+
+def _without_identity(manifest: str) -> str:
+    dropped = ("  creationTimestamp:", "  generation:", "  resourceVersion:", "  uid:")
+    lines = manifest.split("\nstatus:")[0].splitlines()
+    return "\n".join(line for line in lines if not line.startswith(dropped)) + "\n"
