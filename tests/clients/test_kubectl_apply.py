@@ -127,6 +127,17 @@ class TestOnTheClient:
             ensure CRDs are installed first
         """)
 
+    def test_prunes_what_a_file_no_longer_names(self, console: Console) -> None:
+        config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, labels: {set: m}}\n"
+        console.write(one_yaml=config.replace("NAME", "one"), two_yaml=config.replace("NAME", "two"))
+        console.plays(r"""
+            $ kubectl apply -f one.yaml
+            configmap/one created
+            $ kubectl apply -f two.yaml --prune -l set=m
+            configmap/two created
+            configmap/one pruned
+        """)
+
     def test_in_a_missing_namespace_names_it(self, files: Console) -> None:
         files.plays(r"""
             ! kubectl apply -f one.yaml -n UNIQUE

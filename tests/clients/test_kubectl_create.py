@@ -143,6 +143,15 @@ class TestNouns:
             30000-32767
         """)
 
+    def test_ingresses(self, console: Console) -> None:
+        console.plays(r"""
+            $ kubectl create ingress i1 --rule=a.example.com/x=svc1:80
+            ingress.networking.k8s.io/i1 created
+            $ kubectl get ingress
+            NAME   CLASS    HOSTS           ADDRESS   PORTS   AGE
+            i1     <none>   a.example.com             80      AGE
+        """)
+
     def test_deployments_and_budgets(self, console: Console) -> None:
         console.plays(r"""
             $ kubectl create deployment d1 --image=nginx --replicas=2

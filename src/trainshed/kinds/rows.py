@@ -121,6 +121,10 @@ CORE: Final = (
         "", "Pod", "pods", ("po",), categories=_ALL, subresources=_POD_PARTS, field_labels=_POD_LABELS,
     ),
     Row("", "PodTemplate", "podtemplates"),
+    Row(
+        "", "ReplicationController", "replicationcontrollers", ("rc",), categories=_ALL,
+        subresources=(SCALE, STATUS), scale=REPLICAS, field_labels=_labels("status.replicas"),
+    ),
     Row("", "ResourceQuota", "resourcequotas", ("quota",), subresources=(STATUS,)),
     Row("", "Secret", "secrets", field_labels=_labels("type")),
     Row("", "ServiceAccount", "serviceaccounts", ("sa",), subresources=(_TOKEN,)),
@@ -193,6 +197,7 @@ CLUSTER: Final = (
     Row("coordination.k8s.io", "Lease", "leases"),
     Row("discovery.k8s.io", "EndpointSlice", "endpointslices"),
     Row("events.k8s.io", "Event", "events", ("ev",), field_labels=_NEW_EVENT_LABELS),
+    Row("networking.k8s.io", "Ingress", "ingresses", ("ing",), subresources=(STATUS,)),
     Row("networking.k8s.io", "NetworkPolicy", "networkpolicies", ("netpol",)),
     Row("storage.k8s.io", "StorageClass", "storageclasses", ("sc",), namespaced=False),
 )  # fmt: skip

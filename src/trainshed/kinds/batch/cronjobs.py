@@ -56,7 +56,8 @@ def _schedule(field: str, schedule: str) -> Errors:
     fields = schedule.split()
     if schedule.startswith("@") or len(fields) == 5:
         return []
-    return [invalid(field, schedule, f"expected exactly 5 fields, found {len(fields)}: {fields}")]
+    found = f"{len(fields)}: [{' '.join(fields)}]"
+    return [invalid(field, schedule, f"expected exactly 5 fields, found {found}")]
 
 
 RULES = Rules(defaults=defaults, on_create=prepare, validate=errors)
