@@ -33,6 +33,7 @@ _ON_COLLECTION: dict[str, Verb] = {
 }
 NOT_FOUND = "the server could not find the requested resource"
 _NOT_ALLOWED = "the server does not allow this method on the requested resource"
+_LEAVING = "create not allowed while custom resource definition is terminating"
 
 _PLAIN: dict[Verb, Handler] = {
     "get": reading.get,
@@ -65,6 +66,8 @@ def verb_of(request: Request, target: Target) -> Verb:
 
 def handler_for(kind: Kind, target: Target, verb: Verb, special: Mapping[Place, Handler]) -> Handler:
     """The handler of a verb; `special` holds what one resource or subresource does in its own way."""
+    if target.rest or _is_misplaced(kind, target):
+        raise faults.NotFound(NOT_FOUND)
     own = special.get((kind.resource, target.subresource, verb))
     if target.subresource:
         return own or _subresource(kind, target, verb)
@@ -72,11 +75,26 @@ def handler_for(kind: Kind, target: Target, verb: Verb, special: Mapping[Place, 
         raise faults.MethodNotAllowed(_NOT_ALLOWED)
     if own is not None:
         return own
-    if verb == "create" and kind.namespaced and not target.namespace:
+    if verb in ("create", "deletecollection") and kind.namespaced and not target.namespace:
         raise faults.MethodNotAllowed(_NOT_ALLOWED)
-    if verb not in kind.verbs:
-        raise faults.MethodNotAllowed(_NOT_ALLOWED)
+    if not _is_taken(kind, verb):
+        raise faults.MethodNotAllowed(_LEAVING if kind.custom and verb == "create" else _NOT_ALLOWED)
     return _PLAIN[verb]
+
+
+def _is_misplaced(kind: Kind, target: Target) -> bool:
+    """A namespace before what has none: rights held in that namespace must not reach it.
+
+    Only the path of a namespace itself reads as lying in that namespace.
+    """
+    if kind.namespaced or not target.namespace:
+        return False
+    return kind.plural != "namespaces" or target.name != target.namespace
+
+
+def _is_taken(kind: Kind, verb: Verb) -> bool:
+    """A leaving definition no longer advertises changes, yet takes them: finalizers must come off."""
+    return verb in kind.verbs or (kind.custom and verb in ("update", "patch"))
 
 
 def _subresource(kind: Kind, target: Target, verb: Verb) -> Handler:

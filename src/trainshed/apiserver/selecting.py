@@ -38,8 +38,9 @@ class Selection:
         return all((_text(dig(obj, *path)) == value) is equal for path, equal, value in self.paths)
 
 
-def parse(query: Query, kind: Kind) -> Selection:
-    names: list[tuple[str, bool, str]] = []
+def parse(query: Query, kind: Kind, name: str = "") -> Selection:
+    """What the query selects; of one object where the path names it."""
+    names: list[tuple[str, bool, str]] = [("name", True, name)] if name else []
     paths: list[tuple[tuple[str, ...], bool, str]] = []
     for term in selectors.parse_fields(query.get("fieldSelector")):
         if term.path in ("metadata.name", "metadata.namespace"):

@@ -63,7 +63,7 @@ def _plan(call: Call) -> Plan:
     since = 0 if send_initial else reading.check_revision(call, text)
     seconds = query.integer("timeoutSeconds")
     return Plan(
-        selection=selecting.parse(query, call.kind),
+        selection=selecting.parse(query, call.kind, call.target.name),
         wanted=answer_form(call.request.header(b"accept"), streaming=True),
         since=since,
         initial=send_initial or (since == 0 and not query.has("sendInitialEvents")),
