@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.clients.console import Console
@@ -58,13 +60,14 @@ ROBOT = """
 
 
 @pytest.fixture
-def robots(console: Console) -> Console:
+def robots(console: Console) -> Iterator[Console]:
     """A new kind, and one of it."""
     console.write(crd_yaml=DEFINITION, robot_yaml=ROBOT)
     console.says("kubectl create -f crd.yaml")
     console.says("kubectl wait --for=condition=Established crd/robots.UNIQUE.example.com --timeout=30s")
     console.says("kubectl create -f robot.yaml")
-    return console
+    yield console
+    console.says("kubectl delete --ignore-not-found --wait=false crd robots.UNIQUE.example.com")
 
 
 class TestDefinitions:

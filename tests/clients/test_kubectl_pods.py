@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.clients.console import Console
@@ -38,7 +40,7 @@ def pod(console: Console) -> Console:
 
 
 @pytest.fixture
-def node(console: Console) -> Console:
+def node(console: Console) -> Iterator[Console]:
     """A node with GPUs that nobody serves."""
     console.write(
         node_yaml="""
@@ -56,7 +58,8 @@ def node(console: Console) -> Console:
     )
     console.says("kubectl create -f node.yaml")
     console.says("kubectl patch node UNIQUE --subresource=status --type=merge --patch-file status.json")
-    return console
+    yield console
+    console.says("kubectl delete --ignore-not-found node UNIQUE")
 
 
 class TestPodsThatDoNotRun:
