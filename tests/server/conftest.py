@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tests.server import routes
+from tests.server.accounts import token_for
 from tests.server.routes import Route
 from tests.server.wire import Wire
 from tests.servers import Cluster, Server
@@ -55,3 +56,16 @@ def space(wire: Wire) -> Iterator[str]:
     assert made.code == 201, made.text
     yield name
     wire.ask("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def bot(wire: Wire, provoked: Cluster, space: str) -> Iterator[Wire]:
+    """A connection with the token of a service account that nobody gave any right."""
+    with Wire(provoked.config(), token_for(wire, space)) as bot:
+        yield bot
+
+
+@pytest.fixture
+def nobody(provoked: Cluster) -> Iterator[Wire]:
+    with Wire(provoked.config(), token="") as nobody:
+        yield nobody

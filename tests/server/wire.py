@@ -18,6 +18,11 @@ from trainshed.kube.objects import JSON, Object, encode
 SECONDS = 20.0
 """How long any single answer may take; a longer silence is a hang and fails the test."""
 JSON_TYPE = "application/json"
+SOCKET = {
+    "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol": "v5.channel.k8s.io",
+}  # fmt: skip
+"""Headers that ask for a WebSocket."""
 
 
 @dataclass(frozen=True)

@@ -93,11 +93,11 @@ class Application:
         request = seen.request
         path = request.path.rstrip("/") or "/"
         user = self.authenticator.identify(request.raw_headers)
-        if user is None:
-            if path not in PUBLIC_PATHS and not path.startswith(("/livez/", "/readyz/", "/healthz/")):
-                raise faults.Unauthorized("Unauthorized")
-            return self._document(request, path)
         seen.user = user
+        if path in PUBLIC_PATHS or path.startswith(("/livez/", "/readyz/", "/healthz/")):
+            return self._document(request, path)
+        if user is None:
+            raise faults.Unauthorized("Unauthorized")
         target = parse_target(path)
         if target is None or not target.plural:
             self._authorize(Attributes(user, request.method.lower(), path=path))
@@ -117,7 +117,7 @@ class Application:
         handle = handler_for(kind, target, verb, self.handlers)
         if request.method in ("POST", "PUT", "PATCH", "DELETE"):
             request.body = await _read_body(request, receive)
-        result = handle(Call(self.state, request, target, kind, user))
+        result = handle(Call(self.state, request, target, kind, user, self._authorize))
         return await result if inspect.isawaitable(result) else result
 
     def _authorize(self, attributes: Attributes) -> None:

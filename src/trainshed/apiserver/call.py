@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
-from trainshed.apiserver.access.identity import Identity
+from trainshed.apiserver.access.identity import Attributes, Identity
 from trainshed.apiserver.requests import Request, Target
 from trainshed.apiserver.state import State
 from trainshed.kinds.kind import Kind
@@ -18,6 +20,7 @@ class Call(msgspec.Struct):
     target: Target
     kind: Kind
     user: Identity
+    authorize: Callable[[Attributes], None]
 
     @property
     def key(self) -> Key:
@@ -31,6 +34,16 @@ class Call(msgspec.Struct):
     @property
     def dry_run(self) -> bool:
         return bool(self.request.query.all("dryRun"))
+
+    def require(self, verb: str) -> None:
+        """Refuse the call unless its user may do this to its target, too."""
+        target = self.target
+        self.authorize(
+            Attributes(
+                self.user, verb, target.group, target.version, target.plural, target.subresource,
+                target.namespace, target.name,
+            )
+        )  # fmt: skip
 
     def warn(self, text: str) -> None:
         self.request.warnings.append(text)

@@ -121,5 +121,6 @@ async def _store_applied(call: Call, old: Record | None, new: Object) -> Answer:
         return reading.one(call, record)
     if call.target.subresource:
         raise call.not_found()
+    call.require("create")
     record = await writes.insert(call.state, call.kind, new, who, call.namespace)
     return reading.one(call, record, 201)
