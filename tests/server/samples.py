@@ -56,6 +56,9 @@ _OTHERS: dict[str, Object] = {
     "persistentvolumes": {"spec": {
         "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/data"}}},
     "podtemplates": {"template": _TEMPLATE},
+    "replicationcontrollers": {"spec": {"replicas": 1, "selector": {"app": "web"}, "template": _TEMPLATE}},
+    "ingresses.networking.k8s.io": {"spec": {
+        "defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}},
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": {"webhooks": [_HOOK]},
     "validatingwebhookconfigurations.admissionregistration.k8s.io": {"webhooks": [_HOOK]},
     "controllerrevisions.apps": {"revision": 1, "data": {"any": "thing"}},
@@ -130,6 +133,8 @@ def sample(route: Route, name: str) -> Object:
         body = a_definition("gadgets", "Gadget", group, _GADGET, subresources={"status": {}})
     else:
         found = _OTHERS.get(route.resource)
+        if found is None and route.resource not in rich.RESOURCES:
+            raise AssertionError(f"{route.resource} is served but has no sample here")
         body = rich.an_object(route.resource) if found is None else copied(found)
     meta: Object = {"labels": dict(LABELS)}
     meta["name"] = body["metadata"]["name"] if route.plural == "customresourcedefinitions" else name
