@@ -14,7 +14,7 @@ from trainshed.client import requests
 from trainshed.client.client import Client
 from trainshed.client.failures import UnknownKind
 from trainshed.client.requests import Resource, Write
-from trainshed.kube.faults import BadRequest, Fault, Invalid, NotFound, UnsupportedMediaType
+from trainshed.kube.faults import BadRequest, Fault, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
 from trainshed.kube.objects import JSON, Object
 
 SCHEMA: Object = {
@@ -172,6 +172,36 @@ class TestDefinition:
             assert (await client.send(requests.list(resource, client.namespace))).code == 404
 
         await waits.eventually(is_unknown)
+
+
+class TestLeavingDefinition:
+    """A definition that is deleted while an object of its kind cannot go yet."""
+
+    async def test_its_objects_take_changes_and_no_new_ones_come(self, client: Client, name: str) -> None:
+        resource = await self._with_an_object(client, name, finalizers=["example.com/hold"])
+        await client.delete("customresourcedefinitions", str(resource))
+        await waits.until(client, str(resource), name, lambda it: it["metadata"].get("deletionTimestamp"))
+        refusal = "create not allowed while custom resource definition is terminating"
+        with pytest.raises(MethodNotAllowed, match=refusal):
+            await client.create(a_widget(resource, f"{name}-late"))
+        await client.patch(resource, name, {"metadata": {"finalizers": None}})
+        await waits.until_gone(client, "customresourcedefinitions", str(resource))
+
+    async def test_it_goes_although_none_of_its_versions_is_served(self, client: Client, name: str) -> None:
+        resource = await self._with_an_object(client, name)
+        unserved = [{"op": "replace", "path": "/spec/versions/0/served", "value": False}]
+        await client.patch("customresourcedefinitions", str(resource), unserved, type="json")
+        await client.delete("customresourcedefinitions", str(resource))
+        await waits.until_gone(client, "customresourcedefinitions", str(resource))
+
+    async def _with_an_object(self, client: Client, name: str, **meta: JSON) -> Resource:
+        group = f"g{secrets.token_hex(3)}.example.com"
+        await client.create(a_definition("widgets", "Widget", group, {"type": "object"}))
+        resource = Resource(group, "v1", "widgets", "Widget", namespaced=True)
+        widget = a_widget(resource, name)
+        widget["metadata"] |= meta
+        await waits.eventually(lambda: client.create(widget), NotFound, UnknownKind)
+        return resource
 
 
 class TestCustomObjects:

@@ -83,6 +83,17 @@ class TestFinalizers:
         assert going["metadata"]["deletionGracePeriodSeconds"] == 0
         await client.patch("configmaps", name, {"metadata": {"finalizers": None}})
 
+    async def test_only_kinds_that_count_generations_count_the_deletion_as_one(
+        self, client: Client, name: str
+    ) -> None:
+        await client.create(a_config_map(name, finalizers=[HOLD]))
+        await client.create(a_job(name, finalizers=[HOLD]))
+        job = await client.delete("jobs.batch", name, options=Delete(propagation="Background"))
+        assert job["metadata"]["generation"] == 2
+        assert "generation" not in (await client.delete("configmaps", name))["metadata"]
+        for kind in ("configmaps", "jobs.batch"):
+            await client.patch(kind, name, {"metadata": {"finalizers": None}})
+
     async def test_removing_the_last_finalizer_lets_it_go(self, client: Client, name: str) -> None:
         await client.create(a_config_map(name, finalizers=[HOLD]))
         await client.delete("configmaps", name)

@@ -51,6 +51,15 @@ class TestNamespaceLife:
         await client.patch("configmaps", "held", {"metadata": {"finalizers": None}}, name)
         await waits.until_gone(client, "namespaces", name)
 
+    async def test_a_change_while_it_ends_does_not_end_it_early(self, client: Client, name: str) -> None:
+        await client.create(a_namespace(name))
+        await client.create(a_config_map("held", finalizers=["example.com/hold"]), name)
+        await client.delete("namespaces", name)
+        await client.patch("namespaces", name, {"metadata": {"labels": {"a": "b"}}})
+        assert (await client.get("namespaces", name))["spec"]["finalizers"] == ["kubernetes"]
+        await client.patch("configmaps", "held", {"metadata": {"finalizers": None}}, name)
+        await waits.until_gone(client, "namespaces", name)
+
     async def test_a_second_deletion_while_it_ends_is_a_conflict_or_repeats(
         self, client: Client, name: str
     ) -> None:

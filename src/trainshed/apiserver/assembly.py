@@ -36,7 +36,7 @@ from trainshed.kinds.rules import RULES
 from trainshed.kinds.scheduling import priorityclasses
 from trainshed.kinds.schemas import Schemas
 from trainshed.kinds.trainer import publication, runtimes
-from trainshed.kube.objects import Object, copied, decode
+from trainshed.kube.objects import Object, decode
 from trainshed.store.records import Key, Record
 from trainshed.store.store import Store
 
@@ -165,7 +165,7 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
         install.ensure_shipped(state, definitions.RESOURCE, schemas.crds()),
         _bootstrap_roles(state),
         install.ensure(state, "services", [install.API_SERVICE]),
-        install.ensure(state, "priorityclasses.scheduling.k8s.io", map(copied, priorityclasses.SHIPPED)),
+        install.ensure(state, "priorityclasses.scheduling.k8s.io", priorityclasses.SHIPPED),
         *(install.ensure(state, resource, [obj]) for resource, obj in publication.objects().items()),
     )
     await install.ensure_shipped(state, "clustertrainingruntimes.trainer.kubeflow.org", runtimes.builtin())

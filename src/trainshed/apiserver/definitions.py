@@ -102,17 +102,25 @@ class Definitions:
 
     async def _remove_objects(self, key: Key) -> None:
         """First every object of the kind, then the finalizer that kept the definition."""
-        record, home = self._state.store.head(key), self._state.registry.stored(key.name)
-        definition = self._state.registry.stored(RESOURCE)
-        if record is None or definition is None:
-            return
+        crd = self._load(key)
+        if not lifecycle.is_leaving(crd):
+            return  # a new one of that name, made while this chore waited for its turn
+        home = self._state.registry.stored(key.name) or self._unserved(key, crd)
         if home is not None:
-            for item in list(self._state.store.list(key.name, None)):
-                newest = self._state.store.head(item.key)
-                if newest is not None:
-                    await removal.remove(self._state, home, newest, removal.Options("Background"))
-        if not self._state.store.list(key.name, None) and CLEANUP in lifecycle.finalizers(loaded(record)):
+            records = self._state.store.list(key.name, None)
+            await removal.remove_all(self._state, home, records, removal.Options("Background"))
+        record, definition = self._state.store.head(key), self._state.registry.stored(RESOURCE)
+        if record is None or definition is None or self._state.store.count(key.name):
+            return
+        crd = loaded(record)
+        if lifecycle.is_leaving(crd) and CLEANUP in lifecycle.finalizers(crd):
             await removal.drop_finalizer(self._state, definition, record, CLEANUP)
+
+    def _unserved(self, key: Key, crd: Object) -> Kind | None:
+        """The kind of objects that no version serves any more: they, too, have to go."""
+        versions = [{**version, "served": True} for version in crd["spec"]["versions"]]
+        kinds = self._kinds(key, {**crd, "spec": {**crd["spec"], "versions": versions}})
+        return kinds[0] if kinds else None
 
 
 def _with_dialects(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:

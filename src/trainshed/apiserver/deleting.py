@@ -31,12 +31,8 @@ async def delete_collection(call: Call) -> Answer:
     wish = _options(call)
     selection = selecting.parse(call.request.query, call.kind)
     records = call.state.store.list(call.kind.stored_as, call.namespace or None)
-    removed = []
-    for record in records:
-        if selection.matches(record):
-            newest = call.state.store.head(record.key)
-            if newest is not None:
-                removed.append((await removal.remove(call.state, call.kind, newest, wish)).record)
+    chosen = [record for record in records if selection.matches(record)]
+    removed = await removal.remove_all(call.state, call.kind, chosen, wish)
     objects = [rendering.spoken(call.kind, record) for record in removed]
     metadata: Object = {"resourceVersion": str(call.state.store.revision)}
     wanted = negotiation.answer_form(call.request.header(b"accept"))

@@ -12,6 +12,11 @@ Chore = Callable[[], Awaitable[None]]
 _FIRST_DELAY, _LONGEST_DELAY = 0.05, 30.0
 
 
+def delay(failures: int) -> float:
+    """Seconds until the next try; doublings end before the number gets too large to be one."""
+    return min(_FIRST_DELAY * 2.0 ** min(failures, 16), _LONGEST_DELAY)
+
+
 class Housekeeper:
     """Runs chores in order; one queued twice runs once; a failing one is retried with back-off."""
 
@@ -48,11 +53,11 @@ class Housekeeper:
             self._failures.pop(key, None)
         except Exception as error:  # a chore must never end the loop
             count = self._failures[key] = self._failures.get(key, 0) + 1
-            delay = min(_FIRST_DELAY * 2**count, _LONGEST_DELAY)
+            wait = delay(count)
             log.warning(
-                "%s: %s failed (%s: %s); again in %.1f s", self._name, key, type(error).__name__, error, delay
+                "%s: %s failed (%s: %s); again in %.1f s", self._name, key, type(error).__name__, error, wait
             )
-            self._later(delay, key, chore)
+            self._later(wait, key, chore)
 
     def _later(self, delay: float, key: str, chore: Chore) -> None:
         def again() -> None:

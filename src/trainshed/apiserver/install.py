@@ -10,7 +10,7 @@ from trainshed.apiserver import rendering, writes
 from trainshed.apiserver.state import State
 from trainshed.kinds.kind import Kind
 from trainshed.kube import schema
-from trainshed.kube.objects import Object, decode
+from trainshed.kube.objects import Object, copied, decode
 from trainshed.store.records import Key, Record
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system", "kubeflow", "kubeflow-system")
@@ -53,7 +53,7 @@ async def namespaces(state: State) -> None:
 async def ensure(state: State, resource: str, objects: Iterable[Object]) -> None:
     """Create the objects that are not there; all at once, so that they share their commits."""
     kind = _kind(state, resource)
-    await _all([_insert(state, kind, obj) for obj in objects if not _present(state, kind, obj)])
+    await _all([_insert(state, kind, copied(obj)) for obj in objects if not _present(state, kind, obj)])
 
 
 async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]) -> None:

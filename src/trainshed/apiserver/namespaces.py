@@ -9,7 +9,7 @@ from trainshed.apiserver.housekeeping import Housekeeper
 from trainshed.apiserver.state import State, loaded
 from trainshed.kinds.kind import Kind
 from trainshed.kube import conditions, faults, lifecycle
-from trainshed.kube.objects import Object, metadata
+from trainshed.kube.objects import Object
 from trainshed.store.records import Event, Key, Record
 
 _CONTENT = "NamespaceContentRemaining"
@@ -70,8 +70,7 @@ class Namespaces:
 
     async def _empty(self, name: str) -> None:
         """Delete everything inside; once nothing is left, let the namespace itself go."""
-        record = self._state.store.head(Key("namespaces", "", name))
-        if record is None:
+        if self._leaving_record(name) is None:
             return
         left = await self._delete_content(name)
         if left:
@@ -80,21 +79,20 @@ class Namespaces:
             await self._finish(name)
 
     async def _delete_content(self, name: str) -> dict[str, int]:
-        left: dict[str, int] = {}
-        for kind in self._state.registry.homes():
-            if not kind.namespaced:
-                continue
-            for record in list(self._state.store.list(kind.stored_as, name)):
-                newest = self._state.store.head(record.key)
-                if newest is not None:
-                    await removal.remove(self._state, kind, newest, removal.Options("Background"))
-            if count := len(self._state.store.list(kind.stored_as, name)):
-                left[kind.resource] = count
-        return left
+        """Delete what is inside at this moment, and no later object; how many of which kind are left."""
+        store, kinds = self._state.store, [kind for kind in self._state.registry.homes() if kind.namespaced]
+        inside = [(kind, store.list(kind.stored_as, name)) for kind in kinds]
+        for kind, records in inside:
+            await removal.remove_all(self._state, kind, records, removal.Options("Background"))
+        return {kind.resource: count for kind in kinds if (count := store.count(kind.stored_as, name))}
+
+    def _leaving_record(self, name: str) -> Record | None:
+        """None also for a new namespace of that name, made while a chore for the old one waited its turn."""
+        record = self._state.store.head(Key("namespaces", "", name))
+        return record if record is not None and lifecycle.is_leaving(loaded(record)) else None
 
     async def _say_what_is_left(self, name: str, left: dict[str, int]) -> None:
-        record = self._state.store.head(Key("namespaces", "", name))
-        kind = self._state.registry.stored("namespaces")
+        record, kind = self._leaving_record(name), self._state.registry.stored("namespaces")
         if record is None or kind is None:
             return
         obj = loaded(record)
@@ -110,15 +108,14 @@ class Namespaces:
             await writes.put_as_is(self._state, kind, record, obj)
 
     async def _finish(self, name: str) -> None:
-        record = self._state.store.head(Key("namespaces", "", name))
-        kind = self._state.registry.stored("namespaces")
+        record, kind = self._leaving_record(name), self._state.registry.stored("namespaces")
         if record is None or kind is None:
             return
         obj = loaded(record)
         spec = obj.get("spec") or {}
         kept = [item for item in spec.get("finalizers") or [] if item != "kubernetes"]
         obj["spec"] = {**spec, "finalizers": kept} if kept else {}
-        if not kept and not metadata(obj).get("finalizers"):
+        if lifecycle.may_go(obj):
             await writes.begin_removal(self._state, kind, record, obj)
         elif obj != loaded(record):
             await writes.put_as_is(self._state, kind, record, obj)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -17,6 +18,8 @@ FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 ON_DELETE = {"customresourcedefinitions.apiextensions.k8s.io": "customresourcecleanup.apiextensions.k8s.io"}
 """Kinds that cannot just go: the finalizer a deletion puts on them, for housekeeping to take off again."""
 PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
+AT_ONCE = 100
+"""Removals begun without a pause: enough to share a commit, few enough to let others have their turn."""
 _POLICIES = ("Foreground", "Background", "Orphan")
 _FINALIZER_OF = {"Foreground": FOREGROUND, "Orphan": ORPHAN, "Background": ""}
 
@@ -91,6 +94,16 @@ async def remove(state: State, kind: Kind, old: Record, wish: Options) -> Remove
     return Removed(await future, gone)
 
 
+async def remove_all(state: State, kind: Kind, records: Sequence[Record], wish: Options) -> list[Record]:
+    """Remove what is still there of these records, many in one commit; later objects of their names stay."""
+    removed: list[Record] = []
+    for start in range(0, len(records), AT_ONCE):
+        heads = [(record.uid, state.store.head(record.key)) for record in records[start : start + AT_ONCE]]
+        present = [newest for uid, newest in heads if newest is not None and newest.uid == uid]
+        removed += await asyncio.gather(*(begin_remove(state, kind, newest, wish)[0] for newest in present))
+    return removed
+
+
 def begin_remove(state: State, kind: Kind, old: Record, wish: Options) -> tuple[asyncio.Future[Record], bool]:
     _refuse_protected(kind, old)
     _check_preconditions(kind, old, wish)
@@ -102,7 +115,7 @@ def begin_remove(state: State, kind: Kind, old: Record, wish: Options) -> tuple[
     )
     _set_policy_finalizer(kind, obj, wish)
     grace = _grace_of(kind, obj, wish)
-    if kind.resource == "namespaces" and _holds_content(obj):
+    if lifecycle.is_occupied(obj):
         grace = 0
         obj.setdefault("status", {})["phase"] = "Terminating"
     elif not lifecycle.finalizers(obj) and not grace:
@@ -169,10 +182,6 @@ def _grace_of(kind: Kind, obj: Object, wish: Options) -> int:
     default = dig(obj, "spec", "terminationGracePeriodSeconds")
     grace = wish.grace if wish.grace is not None else 30 if default is None else int(default)
     return grace if current is None else min(int(current), grace)
-
-
-def _holds_content(obj: Object) -> bool:
-    return bool(dig(obj, "spec", "finalizers"))
 
 
 def _when(state: State, obj: Object, grace: int) -> str:

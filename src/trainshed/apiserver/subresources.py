@@ -21,7 +21,7 @@ from trainshed.apiserver.answers import Answer, Stream
 from trainshed.apiserver.call import Call
 from trainshed.kinds.kind import Kind
 from trainshed.kinds.printing import scaling
-from trainshed.kube import faults, names, patches, schema
+from trainshed.kube import faults, lifecycle, names, patches, schema
 from trainshed.kube.objects import JSON, Object, dig, metadata, plant
 from trainshed.store.records import Record
 
@@ -181,7 +181,7 @@ async def finalize_namespace(call: Call) -> Answer:
         error = faults.invalid("spec.finalizers", kept, "must be a list of qualified names")
         raise faults.refuse("Namespace", "", call.target.name, [error])
     new["spec"] = {"finalizers": kept} if kept else {}
-    if not kept and metadata(new).get("deletionTimestamp") and not metadata(new).get("finalizers"):
+    if lifecycle.may_go(new):
         record = await writes.begin_removal(call.state, call.kind, old, new, call.dry_run)
     else:
         record = await writes.put_as_is(call.state, call.kind, old, new, call.dry_run)

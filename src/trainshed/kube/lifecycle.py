@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainshed.kube.objects import JSON, Object, metadata
+from trainshed.kube.objects import JSON, Object, dig, metadata
 
 _SERVER_OWNED = (
     "uid",
@@ -13,7 +13,6 @@ _SERVER_OWNED = (
     "selfLink",
 )
 _OMITTED_WHEN_EMPTY = ("annotations", "finalizers", "generateName", "labels", "ownerReferences")
-_LEAVING = ("foregroundDeletion", "orphan")
 
 
 def begin(obj: Object, *, namespace: str, uid: str, now: str, generation: bool) -> None:
@@ -89,19 +88,24 @@ def finalizers(obj: Object) -> list[str]:
 
 def may_go(obj: Object) -> bool:
     """Whether a leaving object has nothing left to wait for."""
-    return is_leaving(obj) and not finalizers(obj) and not metadata(obj).get("deletionGracePeriodSeconds")
+    if not is_leaving(obj) or finalizers(obj) or is_occupied(obj):
+        return False
+    return not metadata(obj).get("deletionGracePeriodSeconds")
 
 
-def leave(obj: Object, *, when: str, grace: int, policy_finalizer: str = "") -> None:
+def is_occupied(obj: Object) -> bool:
+    """A namespace has a second list of finalizers, in its spec: it stays until it has been emptied."""
+    named = (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace")
+    return named and bool(dig(obj, "spec", "finalizers"))
+
+
+def leave(obj: Object, *, when: str, grace: int) -> None:
     """Mark an object as leaving; a second call may only shorten the grace."""
     meta = metadata(obj)
-    if not meta.get("deletionTimestamp"):
-        meta["generation"] = int(meta.get("generation") or 0) + 1
+    if not meta.get("deletionTimestamp") and meta.get("generation"):
+        meta["generation"] = int(meta["generation"]) + 1
     meta["deletionTimestamp"] = when
     meta["deletionGracePeriodSeconds"] = grace
-    if policy_finalizer and policy_finalizer not in finalizers(obj):
-        kept = [item for item in finalizers(obj) if item not in _LEAVING]
-        meta["finalizers"] = [*kept, policy_finalizer]
 
 
 def _desired(obj: Object) -> JSON:
