@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.clients.console import Console
 from tests.servers import Server
@@ -50,6 +51,36 @@ def test_applying_another_edition_is_no_conflict(server: Server, tmp_path: Path)
         $ kubectl get clustertrainingruntime torch-distributed -o jsonpath={.spec.mlPolicy.numNodes}
         3
     """)
+
+
+def test_an_older_edition_does_not_take_the_newer_dialect_away(server: Server, tmp_path: Path) -> None:
+    """What users do who follow the manual of Trainer v2.1: its CRD does not know runtimePatches."""
+    kubectl = console(server, tmp_path / "desk")
+    crd = yaml.safe_load(
+        _without_identity(kubectl.says("kubectl get crd/trainjobs.trainer.kubeflow.org -o yaml"))
+    )
+    fields = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    del fields["runtimePatches"], fields["activeDeadlineSeconds"]
+    kubectl.write(
+        crd_yaml=yaml.safe_dump(crd),
+        job_yaml="""
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainJob
+        metadata: {name: both}
+        spec:
+          runtimeRef: {name: torch-distributed}
+          activeDeadlineSeconds: 60
+          podTemplateOverrides: [{targetJobs: [{name: node}], spec: {nodeSelector: {a: b}}}]
+        """,
+    )
+    kubectl.says("kubectl apply --server-side -f crd.yaml")
+    server.stop()
+    kubectl = console(server, tmp_path / "desk")
+    kubectl.says("kubectl apply -f job.yaml")
+    found = kubectl.says("kubectl get trainjob both -o jsonpath={.spec.activeDeadlineSeconds}")
+    assert found.strip() == "60"
+    assert "podTemplateOverrides" in kubectl.says("kubectl explain trainjob.spec")
+    assert "runtimePatches" in kubectl.says("kubectl explain trainjob.spec")
 
 
 def test_a_newer_edition_replaces_ours_but_not_theirs(server: Server, tmp_path: Path) -> None:

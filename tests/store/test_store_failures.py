@@ -84,6 +84,15 @@ async def test_a_full_database_makes_room_by_forgetting_its_history(open_store: 
     assert store.compacted > 0
 
 
+async def test_the_store_tells_its_trouble_until_writing_works_again(open_store: Open, text: Text) -> None:
+    store = open_store(quota_bytes=QUOTA)
+    assert store.trouble == ""
+    await outcomes(store.put(ONE, text("x" * 2 * QUOTA)))
+    assert "space" in store.trouble
+    await store.put(ONE, text("small"))
+    assert store.trouble == ""
+
+
 async def test_the_database_itself_refuses_a_second_history_of_a_key(
     open_store: Open, text: Text, tmp_path: Path
 ) -> None:

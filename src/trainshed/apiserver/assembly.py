@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from trainshed.apiserver import admission, definitions, install, podlogs, subresources, training, writes
@@ -124,7 +125,7 @@ def _documents(state: State, schemas: Schemas, tokens: AccountTokens, url: str) 
         "/.well-known/openid-configuration": lambda: tokens.openid_configuration(url + keys),
     }
     openapi = OpenApi(schemas.definitions, schemas.edition)
-    return Documents(state.registry, openapi, url, lambda: {"ping": ""}, extra)
+    return Documents(state.registry, openapi, url, lambda: {"ping": "", "store": state.store.trouble}, extra)
 
 
 def _state(store: Store, schemas: Schemas) -> State:
@@ -154,7 +155,9 @@ def _access(state: State, places: Folder, certificates: tls.Certificates) -> Rev
 
 async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewing: Reviewing) -> None:
     """Bring the stored world to where this version expects it, then start what keeps it so."""
-    served = definitions.Definitions(state, keeper)
+    shipped = schemas.crds()
+    find = partial(_shipped_definition, schemas, frozenset(crd.name for crd in shipped))
+    served = definitions.Definitions(state, keeper, find)
     namespaces = Namespaces(state, keeper, reviewing.authority.decode())
     collector = Collector(state, keeper)
     aggregates = Aggregates(state, keeper)
@@ -162,7 +165,7 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
     state.after_write += [served.notice, namespaces.notice, collector.notice, aggregates.notice]
     await install.namespaces(state)
     await asyncio.gather(
-        install.ensure_shipped(state, definitions.RESOURCE, schemas.crds()),
+        install.ensure_shipped(state, definitions.RESOURCE, shipped),
         _bootstrap_roles(state),
         install.ensure(state, "services", [install.API_SERVICE]),
         install.ensure(state, "priorityclasses.scheduling.k8s.io", priorityclasses.SHIPPED),
@@ -172,6 +175,13 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
     namespaces.start()
     collector.start()
     aggregates.start()
+
+
+def _shipped_definition(schemas: Schemas, known: frozenset[str], name: str) -> Object | None:
+    """Our edition of a definition, read from the cache of generated schemas when somebody needs it."""
+    if name not in known:
+        return None
+    return next((decode(crd.raw) for crd in schemas.crds() if crd.name == name), None)
 
 
 async def _bootstrap_roles(state: State) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from trainshed.apiserver import admission, removal, rendering, writes
+from trainshed.apiserver import admission, install, removal, rendering, writes
 from trainshed.apiserver.housekeeping import Housekeeper
 from trainshed.apiserver.state import State, loaded
 from trainshed.kinds import custom
-from trainshed.kinds.apiextensions import naming
+from trainshed.kinds.apiextensions import grafting, naming
 from trainshed.kinds.kind import Dialect, Kind
 from trainshed.kube import conditions, lifecycle
 from trainshed.kube.objects import Object, dig
@@ -30,8 +31,8 @@ CHECKS: dict[str, tuple[admission.Check, ...]] = {RESOURCE: (is_established,)}
 
 
 class Definitions:
-    def __init__(self, state: State, keeper: Housekeeper) -> None:
-        self._state, self._keeper = state, keeper
+    def __init__(self, state: State, keeper: Housekeeper, shipped: Callable[[str], Object | None]) -> None:
+        self._state, self._keeper, self._shipped = state, keeper, shipped
         self._leaving: set[str] = set()
 
     def start(self) -> None:
@@ -51,7 +52,7 @@ class Definitions:
             self._empty_later(Key(RESOURCE, "", key.resource))
 
     def _serve(self, record: Record) -> None:
-        crd = loaded(record)
+        crd = self._as_served(record)
         if conditions.is_true(dig(crd, "status", "conditions"), "Established"):
             self._state.registry.install(record.key.name, _with_dialects(self._kinds(record.key, crd)))
             self._keeper.add(f"stored version of {record.key.name}", partial(self._migrate, record.key.name))
@@ -65,7 +66,13 @@ class Definitions:
     def _load(self, key: Key) -> Object:
         """The definition as it is stored now: schemas are compiled when first needed, not kept as dicts."""
         record = self._state.store.head(key)
-        return {} if record is None else loaded(record)
+        return {} if record is None else self._as_served(record)
+
+    def _as_served(self, record: Record) -> Object:
+        """What others made of a definition of ours is served together with the fields only ours has."""
+        crd = loaded(record)
+        ours = self._shipped(record.key.name) if install.is_taken_over(crd) else None
+        return crd if ours is None else grafting.completed(crd, ours)
 
     # --- changes ------------------------------------------------------------------------------------------
 

@@ -45,8 +45,11 @@ class Documents:
     # --- health -------------------------------------------------------------------------------------------
 
     def _health(self, path: str, request: Request) -> Answer | None:
+        """Alive is a process that answers; ready (and healthy) is one that can also write."""
         found = self.health()
-        _, _, rest = path.lstrip("/").partition("/")
+        endpoint, _, rest = path.lstrip("/").partition("/")
+        if endpoint == "livez":
+            found = {"ping": ""}
         if rest:
             if rest not in found:
                 return None
@@ -56,7 +59,7 @@ class Documents:
         if not failing and not request.query.has("verbose"):
             return Answer(b"ok", 200, b"text/plain; charset=utf-8")
         lines = [f"[-]{name} failed: {why}" if why else f"[+]{name} ok" for name, why in found.items()]
-        end = f"{path.strip('/').partition('/')[0]} check {'failed' if failing else 'passed'}"
+        end = f"{endpoint} check {'failed' if failing else 'passed'}"
         return Answer("\n".join([*lines, end, ""]).encode(), status, b"text/plain; charset=utf-8")
 
     # --- discovery ----------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]
             futures.append(_insert(state, kind, _owned(state, kind, item)))
         elif (old.labels or {}).get(DIGEST_LABEL, _edition(item)) != _edition(item):
             before = rendering.spoken(kind, old)
-            if not _taken_over(before):
+            if not is_taken_over(before):
                 futures.append(_replace(state, kind, old, before, _owned(state, kind, item)))
     await _all(futures)
 
@@ -87,7 +87,7 @@ def _owned(state: State, kind: Kind, item: Shipped) -> Object:
     return obj
 
 
-def _taken_over(obj: Object) -> bool:
+def is_taken_over(obj: Object) -> bool:
     """Whether somebody applied or edited the specification: no newer edition of ours replaces theirs."""
     return any("f:spec" in entry.get("fieldsV1", {}) for entry in _others(obj))
 

@@ -41,6 +41,8 @@ class Store:
         """Made with the data folder, the same for as long as it exists."""
         self.revision = database.compacted
         """The newest durable revision."""
+        self.trouble = ""
+        """Why the last commit failed, in one line; empty while writing works."""
         for record, _, deleted in database.load():
             self._restore(record, deleted)
         self._next = self.revision + 1
@@ -160,6 +162,7 @@ class Store:
     # --- told by the writer, on the event loop ------------------------------------------------------------
 
     def _committed(self, writes: Sequence[Write]) -> None:
+        self.trouble = ""
         events = [self._settle(write) for write in writes]
         self.revision = writes[-1].record.revision
         self._history.publish(events)
@@ -170,6 +173,7 @@ class Store:
 
     def _failed(self, epoch: int, failure: Failure) -> None:
         """Everything queued stands on lost writes and is lost with them; no revision is used again."""
+        self.trouble = str(failure())
         lost, self._queued = self._queued, deque()
         self._pending.clear()
         self._epoch = epoch + 1
