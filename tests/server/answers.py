@@ -7,7 +7,7 @@ import json
 import yaml
 
 from tests.server.mutations import Sent
-from tests.server.wire import Reply
+from tests.server.wire import Reply, Wire
 
 
 def complaint(sent: Sent, reply: Reply) -> str:
@@ -47,3 +47,11 @@ def _success_complaint(sent: Sent, reply: Reply) -> str:
         return "" if isinstance(json.loads(reply.body), dict) else "JSON that is no object"
     documents = ("/livez", "/readyz", "/healthz", "/openapi")
     return "" if sent.target.startswith(documents) else f"an answer of type {reply.type}"
+
+
+def sound(wire: Wire, sent: Sent, headers: dict[str, str] | None = None) -> Reply:
+    """The answer, which must be a sound one."""
+    reply = wire.ask(sent.method, sent.target, sent.body, sent.type, headers, whole=False)
+    wrong = complaint(sent, reply)
+    assert not wrong, f"{wrong}: {reply.code} {reply.text[:500]}\n{sent}"
+    return reply

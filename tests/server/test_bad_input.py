@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_config_map, a_pod_spec
-from tests.server.answers import complaint
+from tests.server.answers import sound
 from tests.server.mutations import PATCH_TYPES, Sent
 from tests.server.nonsense import BAD_DELETES, BAD_READS, GARBAGE, HARMLESS, NAMES, PATCHES
-from tests.server.wire import Reply, Wire
+from tests.server.wire import Wire
 from tests.servers import Cluster, Server
 from trainshed.kube.objects import JSON, encode
 
@@ -40,14 +40,6 @@ def maps(wire: Wire, space: str) -> Iterator[str]:
         one = f"{path}/{quote(item['metadata']['name'])}"
         read = wire.ask("GET", one)
         assert wire.ask("PUT", one, read.body).body == read.body
-
-
-def sound(wire: Wire, sent: Sent, headers: dict[str, str] | None = None) -> Reply:
-    """The answer, which must be a sound one."""
-    reply = wire.ask(sent.method, sent.target, sent.body, sent.type, headers, whole=False)
-    wrong = complaint(sent, reply)
-    assert not wrong, f"{wrong}: {reply.code} {reply.text[:500]}\n{sent}"
-    return reply
 
 
 class TestBodies:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -200,5 +201,21 @@ def test_more_watchers_than_the_usual_limit_of_open_files(tmp_path: Path) -> Non
                 stack.callback(Unread(config, f"{WATCH}0").close)
             with Wire(config) as wire:
                 assert wire.ask("POST", MAPS, a_config_map("room")).code == 201
+    finally:
+        server.kill()
+
+
+def test_without_a_free_descriptor_those_who_are_in_are_served_and_the_others_wait(tmp_path: Path) -> None:
+    server = Server(tmp_path / "full", within=("prlimit", "--nofile=100:100"))
+    try:
+        config = server.start().config()
+        with Wire(config) as wire, ExitStack() as crowd:
+            for _ in range(150):
+                crowd.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            assert wire.ask("POST", MAPS, a_config_map("inside")).code == 201
+            assert wire.ask("GET", f"{MAPS}/inside").code == 200
+        with Wire(config) as late:
+            assert late.ask("GET", f"{MAPS}/inside").code == 200
+        assert "Traceback" not in server.log
     finally:
         server.kill()

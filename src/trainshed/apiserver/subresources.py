@@ -176,7 +176,8 @@ async def finalize_namespace(call: Call) -> Answer:
     old = _stored(call)
     writes.check_preconditions(call.kind, body, old, {})
     new = rendering.spoken(call.kind, old)
-    kept = dig(body, "spec", "finalizers") or []
+    kept = dig(body, "spec", "finalizers")
+    kept = [] if kept is None else kept
     if not isinstance(kept, list) or not all(map(_is_finalizer, kept)):
         error = faults.invalid("spec.finalizers", kept, "must be a list of qualified names")
         raise faults.refuse("Namespace", "", call.target.name, [error])
