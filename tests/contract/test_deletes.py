@@ -155,6 +155,60 @@ class TestDependents:
         )
         assert left["metadata"]["ownerReferences"][0]["uid"] == second["metadata"]["uid"]
 
+    async def test_whom_another_owner_keeps_stays_in_the_foreground_too(
+        self, client: Client, name: str
+    ) -> None:
+        first = await client.create(a_config_map(f"{name}-1"))
+        second = await client.create(a_config_map(f"{name}-2"))
+        owners = [owner(parent, blockOwnerDeletion=True) for parent in (first, second)]
+        await client.create(a_config_map(name, ownerReferences=owners))
+        await client.delete("configmaps", f"{name}-1", options=Delete(propagation="Foreground"))
+        await waits.until_gone(client, "configmaps", f"{name}-1")
+        left = await client.get("configmaps", name)
+        assert [item["name"] for item in left["metadata"]["ownerReferences"]] == [f"{name}-2"]
+
+    @pytest.mark.parametrize("kept", [None, {"blockOwnerDeletion": False}], ids=["dropped", "unblocked"])
+    async def test_an_owner_need_not_wait_for_whom_lets_it_go(
+        self, client: Client, name: str, kept: Object | None
+    ) -> None:
+        parent = await make_family(client, name, blockOwnerDeletion=True)
+        child = f"{name}-child"
+        await client.patch("configmaps", child, {"metadata": {"finalizers": [HOLD]}})
+        await client.delete("configmaps", name, options=Delete(propagation="Foreground"))
+        await waits.until(client, "configmaps", child, lambda it: it["metadata"].get("deletionTimestamp"))
+        references = None if kept is None else [owner(parent, **kept)]
+        await client.patch("configmaps", child, {"metadata": {"ownerReferences": references}})
+        await waits.until_gone(client, "configmaps", name)
+        await client.patch("configmaps", child, {"metadata": {"finalizers": None}})
+
+    async def test_owners_of_each_other_do_not_wait_for_ever(self, client: Client, name: str) -> None:
+        parent = await make_family(client, name, blockOwnerDeletion=True)
+        child = await client.get("configmaps", f"{name}-child")
+        turned = {"metadata": {"ownerReferences": [owner(child, blockOwnerDeletion=True)]}}
+        await client.patch("configmaps", parent["metadata"]["name"], turned)
+        await client.delete("configmaps", name, options=Delete(propagation="Foreground"))
+        await waits.until_gone(client, "configmaps", name)
+        await waits.until_gone(client, "configmaps", f"{name}-child")
+
+    async def test_one_that_waits_goes_on_waiting_when_its_own_owner_goes(
+        self, client: Client, name: str
+    ) -> None:
+        await make_family(client, name)
+        child = await client.get("configmaps", f"{name}-child")
+        grandchild = a_config_map(
+            f"{name}-grand", ownerReferences=[owner(child, blockOwnerDeletion=True)], finalizers=[HOLD]
+        )
+        await client.create(grandchild)
+        await client.delete("configmaps", f"{name}-child", options=Delete(propagation="Foreground"))
+        marker = await make_family(client, f"{name}-m")
+        await client.delete("configmaps", name, options=Delete(propagation="Background"))
+        # What is collected later than this has been looked at earlier: the collector goes by turns.
+        await client.delete("configmaps", marker["metadata"]["name"])
+        await waits.until_gone(client, "configmaps", f"{name}-m-child")
+        assert await client.find("configmaps", f"{name}-child")
+        await client.patch("configmaps", f"{name}-grand", {"metadata": {"finalizers": None}})
+        await waits.until_gone(client, "configmaps", f"{name}-child")
+
     async def test_an_owner_that_never_was_takes_its_dependents_along(
         self, client: Client, name: str
     ) -> None:

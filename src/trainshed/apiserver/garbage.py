@@ -18,6 +18,9 @@ from trainshed.kube.objects import Object, metadata
 from trainshed.store.records import Event, Key, Record
 
 _MARKS = (f'"{FOREGROUND}"'.encode(), f'"{ORPHAN}"'.encode())
+_BLOCKING = b'"blockOwnerDeletion":true'
+_SOLID, _WAITING, _GONE = "solid", "waiting", "gone"
+"""What an owner can be to its dependent; a waiting one is leaving and wants its dependents gone first."""
 
 
 class Collector:
@@ -35,10 +38,17 @@ class Collector:
         record = event.record
         if event.type != "DELETED":
             self._consider(record)
+            if event.previous is not None and _lets_go(event.previous, record):
+                self._tell_owners(event.previous)
             return
         if self._state.store.dependents(record.uid):
             self._keeper.add(f"dependents of {record.uid}", partial(self._owner_is_gone, record.uid))
-        for owner in self._owner_keys(record) if record.owners else ():
+        if record.owners:
+            self._tell_owners(record)
+
+    def _tell_owners(self, record: Record) -> None:
+        """Owners that waited for this dependent may be able to go now."""
+        for owner in self._owner_keys(record):
             self._keeper.add(f"owner {owner}", partial(self._finish_leaving, owner))
 
     def _consider(self, record: Record) -> None:
@@ -50,33 +60,51 @@ class Collector:
     # --- dependents ---------------------------------------------------------------------------------------
 
     async def _owner_is_gone(self, uid: str) -> None:
-        for record in list(self._state.store.dependents(uid)):
+        for record in self._state.store.dependents(uid):
             await self._check_owners(record.key)
 
     async def _check_owners(self, key: Key) -> None:
-        """Delete an object none of whose owners is left; forget those that are gone when others remain."""
+        """Delete an object that no owner holds any more; forget those that let go when others remain."""
         record = self._state.store.head(key)
         kind = self._kind(key)
         if record is None or kind is None or not record.owners:
             return
         obj = loaded(record)
+        if lifecycle.is_leaving(obj):
+            return
         references = metadata(obj).get("ownerReferences") or []
-        gone = [item for item in references if self._is_gone(kind, key, item)]
-        if not gone:
+        holds = [self._hold(kind, key, item) for item in references]
+        if all(hold == _SOLID for hold in holds):
             return
-        if len(gone) == len(references):
-            await self._delete(kind, record, "")
-            return
-        metadata(obj)["ownerReferences"] = [item for item in references if item not in gone]
-        await writes.put_as_is(self._state, kind, record, obj)
+        if _SOLID in holds:
+            kept = [item for item, hold in zip(references, holds, strict=True) if hold == _SOLID]
+            metadata(obj)["ownerReferences"] = kept
+            await writes.put_as_is(self._state, kind, record, obj)
+        else:
+            await self._delete(kind, record, obj, awaited=_WAITING in holds)
 
-    def _is_gone(self, kind: Kind, key: Key, reference: Object) -> bool:
-        """An owner of an unknown kind, or out of reach of its dependent, is never taken for gone."""
+    async def _delete(self, kind: Kind, record: Record, obj: Object, *, awaited: bool) -> None:
+        """With its own dependents first, where an owner waits for it."""
+        own = self._state.store.dependents(record.uid) if awaited else ()
+        if any(map(_waits, own)):
+            # They own each other: somebody has to stop waiting, or nobody ever goes.
+            for reference in metadata(obj)["ownerReferences"]:
+                reference["blockOwnerDeletion"] = False
+            await writes.put_as_is(self._state, kind, record, obj)
+        newest = self._state.store.head(record.key)
+        if newest is not None and newest.uid == record.uid:
+            policy = "Foreground" if own else "Background"
+            await removal.remove(self._state, kind, newest, removal.Options(policy))
+
+    def _hold(self, kind: Kind, key: Key, reference: Object) -> str:
+        """What an owner is to its dependent; one of an unknown kind or out of reach is not taken for gone."""
         owner_key = self._owner_key(kind, key, reference)
         if owner_key is None:
-            return False
+            return _SOLID
         owner = self._state.store.head(owner_key)
-        return owner is None or owner.uid != reference.get("uid")
+        if owner is None or owner.uid != reference.get("uid"):
+            return _GONE
+        return _WAITING if _waits(owner) else _SOLID
 
     def _owner_key(self, kind: Kind, key: Key, reference: Object) -> Key | None:
         owner = self._state.registry.of_reference(
@@ -125,28 +153,18 @@ class Collector:
 
     async def _remove_in_foreground(self, kind: Kind, owner: Record) -> None:
         """The owner stays until every dependent that blocks it is away."""
-        blocked = False
-        for record in list(self._state.store.dependents(owner.uid)):
-            dependent_kind, newest = self._kind(record.key), self._state.store.head(record.key)
-            if dependent_kind is None or newest is None:
-                continue
-            obj = loaded(newest)
-            blocked = blocked or _blocks(obj, owner.uid)
-            if not lifecycle.is_leaving(obj):
-                has_own = bool(self._state.store.dependents(newest.uid))
-                await self._delete(dependent_kind, newest, "Foreground" if has_own else "")
-        if not blocked or not self._blocking_left(owner.uid):
+        for record in self._dependents(owner):
+            await self._check_owners(record.key)
+        if not any(_blocks(loaded(record), owner.uid) for record in self._dependents(owner)):
             await self._drop(kind, owner.key, FOREGROUND)
 
-    def _blocking_left(self, uid: str) -> bool:
-        return any(_blocks(loaded(record), uid) for record in self._state.store.dependents(uid))
+    def _dependents(self, owner: Record) -> list[Record]:
+        """Those it can have: nobody in another namespace makes it wait."""
+        namespace = owner.key.namespace
+        found = self._state.store.dependents(owner.uid)
+        return [record for record in found if not namespace or record.key.namespace == namespace]
 
     # --- small parts --------------------------------------------------------------------------------------
-
-    async def _delete(self, kind: Kind, record: Record, policy: str) -> None:
-        await removal.remove(
-            self._state, kind, record, removal.Options(policy or "Background", uid=record.uid)
-        )
 
     async def _drop(self, kind: Kind, key: Key, finalizer: str) -> None:
         newest = self._state.store.head(key)
@@ -155,6 +173,21 @@ class Collector:
 
     def _kind(self, key: Key) -> Kind | None:
         return self._state.registry.stored(key.resource)
+
+
+def _waits(record: Record) -> bool:
+    """Whether an object is leaving and waits for its dependents to go first."""
+    if _MARKS[0] not in record.value:
+        return False
+    obj = loaded(record)
+    return lifecycle.is_leaving(obj) and FOREGROUND in lifecycle.finalizers(obj)
+
+
+def _lets_go(before: Record, after: Record) -> bool:
+    """Whether a change may have freed an owner: it is named no more, or need not wait any more."""
+    if not before.owners:
+        return False
+    return before.owners != after.owners or before.value.count(_BLOCKING) != after.value.count(_BLOCKING)
 
 
 def _blocks(obj: Object, uid: str) -> bool:
