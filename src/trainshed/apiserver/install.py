@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol
 
 from trainshed.apiserver import rendering, writes
 from trainshed.apiserver.state import State
 from trainshed.kinds.kind import Kind
-from trainshed.kube import schema
+from trainshed.kube import faults, schema
 from trainshed.kube.objects import Object, copied, decode
 from trainshed.store.records import Key, Record
+
+log = logging.getLogger(__name__)
+
+Begin = Callable[[], asyncio.Future[Record]]
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system", "kubeflow", "kubeflow-system")
 DIGEST_LABEL = "trainshed.dev/digest"
@@ -53,21 +59,26 @@ async def namespaces(state: State) -> None:
 async def ensure(state: State, resource: str, objects: Iterable[Object]) -> None:
     """Create the objects that are not there; all at once, so that they share their commits."""
     kind = _kind(state, resource)
-    await _all([_insert(state, kind, copied(obj)) for obj in objects if not _present(state, kind, obj)])
+    if kind is not None:
+        missing = [copied(obj) for obj in objects if not _present(state, kind, obj)]
+        await _all([_begun(resource, partial(_insert, state, kind, obj)) for obj in missing])
 
 
 async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]) -> None:
     """Create shipped objects, and replace editions of an earlier version; others' changes are left alone."""
     kind = _kind(state, resource)
+    if kind is None:
+        return
     futures = []
     for item in shipped:
         old = state.store.head(Key(resource, "", item.name))
         if old is None:
-            futures.append(_insert(state, kind, _owned(state, kind, item)))
+            futures.append(_begun(item.name, partial(_insert, state, kind, _owned(state, kind, item))))
         elif (old.labels or {}).get(DIGEST_LABEL, _edition(item)) != _edition(item):
             before = rendering.spoken(kind, old)
             if not is_taken_over(before):
-                futures.append(_replace(state, kind, old, before, _owned(state, kind, item)))
+                newer = partial(_replace, state, kind, old, before, _owned(state, kind, item))
+                futures.append(_begun(item.name, newer))
     await _all(futures)
 
 
@@ -101,6 +112,15 @@ def _edition(item: Shipped) -> str:
     return item.digest[:16]
 
 
+def _begun(what: str, write: Begin) -> asyncio.Future[Record] | None:
+    """Begin a write. What users made of the cluster may forbid it; that must not keep the server down."""
+    try:
+        return write()
+    except (faults.Forbidden, faults.Invalid, faults.NotFound) as fault:
+        log.warning("%s is not installed: %s", what, fault.message)
+        return None
+
+
 def _insert(state: State, kind: Kind, obj: Object) -> asyncio.Future[Record]:
     _shape(kind, obj)
     return writes.begin_insert(state, kind, obj, WRITER, obj["metadata"].get("namespace", ""))
@@ -125,13 +145,12 @@ def _present(state: State, kind: Kind, obj: Object) -> bool:
     return state.store.head(Key(kind.stored_as, meta.get("namespace", ""), meta["name"])) is not None
 
 
-def _kind(state: State, resource: str) -> Kind:
+def _kind(state: State, resource: str) -> Kind | None:
     kind = state.registry.stored(resource)
     if kind is None:
-        raise LookupError(f"{resource} is not served")
+        log.warning("nothing of %s is installed: no version of it is served", resource)
     return kind
 
 
-async def _all(futures: Sequence[asyncio.Future[Record]]) -> None:
-    if futures:
-        await asyncio.gather(*futures)
+async def _all(futures: Sequence[asyncio.Future[Record] | None]) -> None:
+    await asyncio.gather(*(future for future in futures if future is not None))
