@@ -8,7 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
-from trainshed.store.records import Record
+from trainshed.store.records import Event, Record
 from trainshed.store.settings import Settings
 from trainshed.store.store import Store
 
@@ -56,7 +56,10 @@ async def _check(folder: Path, told: Told, least: int) -> int:
     store = Store.open(folder, Settings(window_events=300))
     try:
         assert store.revision >= least
-        events = await store.watch("things", None, store.compacted).next(0)
+        watcher = store.watch("things", None, store.compacted)
+        events: list[Event] = []
+        while batch := await watcher.next(0):
+            events += batch
         revisions = [event.record.revision for event in events]
         assert revisions == sorted(set(revisions))
         present = {_name(record): record for record in store.list("things")}
