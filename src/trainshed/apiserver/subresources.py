@@ -42,6 +42,15 @@ def _body(call: Call, kind: str) -> Object:
     return value
 
 
+def _named_body(call: Call, kind: str) -> Object:
+    """The same where the body names its pod: it must be the one of the path."""
+    body = _body(call, kind)
+    given = dig(body, "metadata", "name")
+    if given and given != call.target.name:
+        raise faults.BadRequest(f"name in URL does not match name in {kind} object")
+    return body
+
+
 # --- scale ------------------------------------------------------------------------------------------------
 
 SCALE = Kind(
@@ -122,24 +131,34 @@ def _selector_text(selector: JSON) -> str:
 
 async def bind_pod(call: Call) -> Answer:
     """The scheduler's word: this pod runs on that node."""
-    target = dig(_body(call, "Binding"), "target", "name")
+    writing.check_dry_run(call)
+    body = _named_body(call, "Binding")
+    target = dig(body, "target", "name")
     old = _stored(call)
+    writes.check_preconditions(call.kind, body, old, {})
     pod = rendering.spoken(call.kind, old)
     if not isinstance(target, str) or not target:
         raise faults.refuse("Binding", "", call.target.name, [faults.required("target.name")])
     if why := names.dns_subdomain(target):
         raise faults.refuse("Binding", "", call.target.name, [faults.invalid("target.name", target, why)])
-    if placed := dig(pod, "spec", "nodeName"):
-        message = f'Operation cannot be fulfilled on pods/binding "{call.target.name}": '
-        raise faults.Conflict(
-            message + f'pod {call.target.name} is already assigned to node "{placed}"',
-            name=call.target.name,
-            kind="pods/binding",
-        )
+    _refuse_bound(pod, call.target.name)
     plant(pod, target, "spec", "nodeName")
     _set_scheduled(pod, call.state.timestamp())
     await writes.put_as_is(call.state, call.kind, old, pod, call.dry_run)
     return answers.of(answers.success(), 201)
+
+
+def _refuse_bound(pod: Object, name: str) -> None:
+    why = ""
+    if lifecycle.is_leaving(pod):
+        why = f"pod {name} is being deleted, cannot be assigned to a host"
+    elif placed := dig(pod, "spec", "nodeName"):
+        why = f'pod {name} is already assigned to node "{placed}"'
+    elif dig(pod, "spec", "schedulingGates"):
+        why = f"pod {name} has non-empty .spec.schedulingGates"
+    if why:
+        message = f'Operation cannot be fulfilled on pods/binding "{name}": {why}'
+        raise faults.Conflict(message, name=name, kind="pods/binding")
 
 
 def _set_scheduled(pod: Object, now: str) -> None:
@@ -149,9 +168,10 @@ def _set_scheduled(pod: Object, now: str) -> None:
 
 
 async def evict_pod(call: Call) -> Answer:
-    body = _body(call, "Eviction")
+    writing.check_dry_run(call)
+    body = _named_body(call, "Eviction")
     old = _stored(call)
-    wish = removal.options(_delete_options(body))
+    wish = removal.options(_delete_options(body) | ({"dryRun": ["All"]} if call.dry_run else {}))
     await removal.remove(call.state, call.kind, old, wish)
     return answers.of(answers.success(), 201)
 
@@ -172,6 +192,7 @@ def _is_finalizer(value: JSON) -> bool:
 
 async def finalize_namespace(call: Call) -> Answer:
     """Only spec.finalizers may change here; an emptied list lets a leaving namespace go."""
+    writing.check_dry_run(call)
     body = bodies.read(call)
     old = _stored(call)
     writes.check_preconditions(call.kind, body, old, {})
