@@ -81,7 +81,7 @@ async def test_a_late_chore_does_not_empty_a_new_namespace_of_that_name(state: S
 
 async def test_a_late_chore_does_not_remove_the_objects_of_a_new_definition(state: State) -> None:
     keeper = Housekeeper("late")
-    state.after_write.append(Definitions(state, keeper).notice)
+    state.after_write.append(Definitions(state, keeper, lambda name: None).notice)
     widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "inside"}}
     await remove(state, await make(state, RESOURCE, a_widget_definition()))
     await make(state, RESOURCE, a_widget_definition())

@@ -60,15 +60,16 @@ def _plan(call: Call) -> Plan:
     _check(call)
     text = query.get("resourceVersion")
     send_initial = query.flag("sendInitialEvents")
-    since = 0 if send_initial else reading.check_revision(call, text)
-    seconds = query.integer("timeoutSeconds")
+    since = reading.check_revision(call, text)
+    initial = send_initial or (since == 0 and not query.has("sendInitialEvents"))
+    seconds, bookmarks = query.integer("timeoutSeconds"), query.flag("allowWatchBookmarks")
     return Plan(
         selection=selecting.parse(query, call.kind, call.target.name),
         wanted=answer_form(call.request.header(b"accept"), streaming=True),
-        since=since,
-        initial=send_initial or (since == 0 and not query.has("sendInitialEvents")),
-        announce_initial_end=send_initial,
-        bookmarks=query.flag("allowWatchBookmarks"),
+        since=since or call.state.store.revision,
+        initial=initial,
+        announce_initial_end=send_initial and bookmarks,
+        bookmarks=bookmarks,
         # As upstream: 30 to 60 minutes when the client names no time, so that clients spread out.
         seconds=float(seconds) if seconds and seconds > 0 else 1800 * (1 + call.state.random.random()),
     )
@@ -84,9 +85,6 @@ def _check(call: Call) -> None:
     if match and not sends:
         why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         errors.append(faults.forbidden("resourceVersionMatch", why))
-    if query.flag("sendInitialEvents") and not query.flag("allowWatchBookmarks"):
-        why = "sendInitialEvents requires setting allowWatchBookmarks to true"
-        errors.append(faults.forbidden("allowWatchBookmarks", why))
     if errors:
         raise faults.refuse("ListOptions", "meta.k8s.io", "", errors)
 
@@ -112,8 +110,12 @@ async def _lines(call: Call, plan: Plan, watcher: Watcher, initial: Iterable[Rec
         next_bookmark = loop.time() + _spread(call)
         while (now := loop.time()) < end:
             events = await watcher.next(max(0.0, min(end, next_bookmark) - now))
+            if not _is_served_as_before(call):
+                return  # its definition changed: the client comes back for what is served now
             if lines := [line for event in events if (line := writer.line(event))]:
                 yield b"".join(lines)
+            elif events:
+                await asyncio.sleep(0)  # nothing of interest to this watcher; others want their turn, too
             if plan.bookmarks and loop.time() >= next_bookmark:
                 # Not the store's revision: while these lines went out, further events may have come.
                 yield writer.bookmark(watcher.revision)
@@ -123,6 +125,13 @@ async def _lines(call: Call, plan: Plan, watcher: Watcher, initial: Iterable[Rec
         yield _expired(error)
     finally:
         watcher.close()
+
+
+def _is_served_as_before(call: Call) -> bool:
+    """Whether the stored bytes still are, or still are not, this kind's own spelling."""
+    kind = call.kind
+    found = call.state.registry.find(kind.group, kind.version, kind.plural)
+    return found is not None and (found.dialect is None) is (kind.dialect is None)
 
 
 def _in_pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -182,6 +191,8 @@ class _Writer:
         obj: Object = {"kind": self._kind.kind, "apiVersion": self._kind.api_version, "metadata": metadata}
         if self._plan.wanted.form == "table":
             obj = tables.table(self._kind, [], self._options, metadata)
+        elif self._plan.wanted.form in ("partial", "partial-list"):
+            obj = tables.partial(obj, self._plan.wanted.table_version)
         return encode({"type": "BOOKMARK", "object": obj}) + b"\n"
 
     def _render(self, type_: str, record: Record) -> bytes:
@@ -204,5 +215,5 @@ class _Writer:
             metadata = {"resourceVersion": obj["metadata"]["resourceVersion"]}
             obj = tables.table(self._kind, [obj], self._options, metadata)
         elif self._plan.wanted.form in ("partial", "partial-list"):
-            obj = tables.partial(obj)
+            obj = tables.partial(obj, self._plan.wanted.table_version)
         return encode({"type": type_, "object": obj}) + b"\n"
