@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from trainshed.apiserver import admission, definitions, install, podlogs, subresources, training, writes
-from trainshed.apiserver.access import admintoken, bootstrap, kubeconfig, tls
+from trainshed.apiserver.access import addresses, admintoken, bootstrap, kubeconfig, tls
 from trainshed.apiserver.access.audit import Audit
 from trainshed.apiserver.access.authentication import Authenticator
 from trainshed.apiserver.access.rbac import Authorizer
@@ -89,9 +89,8 @@ class StoredObjects:
 async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterator[Application]:
     """The application with everything it needs at work; ends it all in order."""
     places = Folder(folder)
-    certificates = tls.ensure(
-        places.certificates, tls.server_names(bind, socket.gethostname()), datetime.now(UTC)
-    )
+    names = tls.server_names(bind, socket.gethostname(), addresses.own())
+    certificates = tls.ensure(places.certificates, names, datetime.now(UTC))
     schemas = Schemas.load(cache)
     store = Store.open(places.store)
     audit = Audit(places.audit)

@@ -27,7 +27,11 @@ from trainshed.kube import faults
 
 
 class StoreFault(faults.Unavailable):
-    pass
+    """Over the wire it is one sentence; on a terminal `what` is the error and `hint` the way out."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(f"{what}; {hint}" if hint else what)
+        self.what, self.hint = what, hint
 
 
 class InUse(StoreFault):
@@ -72,21 +76,24 @@ class Compacted(faults.Expired):
         self.compacted = compacted
 
 
-_SQLITE: dict[int, tuple[type[StoreFault], str]] = {
-    sqlite3.SQLITE_FULL: (DiskFull, "no space left for {path}; free some space and try again"),
-    sqlite3.SQLITE_READONLY: (ReadOnly, "{path} cannot be written; check its mode and the mount"),
-    sqlite3.SQLITE_PERM: (ReadOnly, "{path} may not be opened for writing; check its mode and owner"),
+NOT_OURS = ("{path} is not a database of ours", "move it away or restore it from a copy")
+DAMAGED = ("{path} is damaged", "restore it from a copy")
+
+_SQLITE: dict[int, tuple[type[StoreFault], tuple[str, str]]] = {
+    sqlite3.SQLITE_FULL: (DiskFull, ("no space left for {path}", "free some space and try again")),
+    sqlite3.SQLITE_READONLY: (ReadOnly, ("{path} cannot be written", "check its mode and the mount")),
+    sqlite3.SQLITE_PERM: (ReadOnly, ("{path} may not be opened for writing", "check its mode and owner")),
     sqlite3.SQLITE_CANTOPEN: (
         ReadOnly,
-        "{path} cannot be opened; check that its folder exists and is writable",
+        ("{path} cannot be opened", "check that its folder exists and is writable"),
     ),
-    sqlite3.SQLITE_CORRUPT: (Corrupt, "{path} is damaged; restore it from a copy"),
-    sqlite3.SQLITE_NOTADB: (
-        Corrupt,
-        "{path} is not a database of ours; move it away or restore it from a copy",
+    sqlite3.SQLITE_CORRUPT: (Corrupt, DAMAGED),
+    sqlite3.SQLITE_NOTADB: (Corrupt, NOT_OURS),
+    sqlite3.SQLITE_CONSTRAINT: (
+        Diverged,
+        ("{path} holds another history than this process", "restart the server"),
     ),
-    sqlite3.SQLITE_CONSTRAINT: (Diverged, "{path} holds another history than this process; restart it"),
-    sqlite3.SQLITE_BUSY: (InUse, ""),
+    sqlite3.SQLITE_BUSY: (InUse, ("", "")),
 }
 _LITTLE = 64 << 10
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -108,18 +115,18 @@ def from_sqlite(error: sqlite3.Error, path: Path) -> StoreFault:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_IOERR and _is_full(path):
         code = sqlite3.SQLITE_FULL  # SQLite tells a full disk as an input/output error where it maps memory
-    kind, text = _SQLITE.get(code, (DiskFailed, "{path} cannot be read or written"))
+    kind, (what, hint) = _SQLITE.get(code, (DiskFailed, ("{path} cannot be read or written", "")))
     if kind is InUse:
         return InUse(path, None)
-    return kind(f"{text.format(path=path)} ({error})")
+    return kind(f"{what.format(path=path)} ({error})", hint)
 
 
 def from_os(error: OSError, path: Path) -> StoreFault:
     why = error.strerror or str(error)
     if error.errno in _NO_SPACE:
-        return DiskFull(f"no space left for {path}; free some space and try again ({why})")
+        return DiskFull(f"no space left for {path} ({why})", "free some space and try again")
     if error.errno in _NO_WRITING:
-        return ReadOnly(f"{path} cannot be written; check its mode, owner and mount ({why})")
+        return ReadOnly(f"{path} cannot be written ({why})", "check its mode, owner and mount")
     return DiskFailed(f"{path} cannot be used ({why})")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trainshed.store import statements
-from trainshed.store.faults import Corrupt, NewerFormat, border
+from trainshed.store.faults import NOT_OURS, Corrupt, NewerFormat, border
 from trainshed.store.records import Key, Record, decode_marks
 from trainshed.store.settings import Settings
 
@@ -142,7 +142,8 @@ class Database:
         try:
             uid, owners, labels = decode_marks(marks)
         except ValueError as error:
-            raise Corrupt(f"{self.path} is damaged at revision {revision}; restore it from a copy") from error
+            what = f"{self.path} is damaged at revision {revision}"
+            raise Corrupt(what, "restore it from a copy") from error
         return Record(Key(resource, namespace, name).shared(), revision, created, value, labels, owners, uid)
 
 
@@ -159,15 +160,15 @@ def check_header(folder: Path) -> None:
         return
     magic, version, application = _HEADER.unpack(head.ljust(_HEADER.size, b"\0"))
     if magic != _MAGIC or (version and application != APPLICATION):
-        raise Corrupt(f"{path} is not a database of ours; move it away or restore it from a copy")
+        what, hint = NOT_OURS
+        raise Corrupt(what.format(path=path), hint)
     refuse_newer(path, version)
 
 
 def refuse_newer(path: Path, version: int) -> None:
     if version > FORMAT:
-        raise NewerFormat(
-            f"{path} was written by a newer version (format {version}, not {FORMAT}); upgrade first"
-        )
+        what = f"{path} was written by a newer version (format {version}; this one knows {FORMAT})"
+        raise NewerFormat(what, "upgrade with pip install -U trainshed")
 
 
 def _connect(path: Path) -> sqlite3.Connection:

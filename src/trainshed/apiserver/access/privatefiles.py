@@ -10,6 +10,15 @@ from pathlib import Path
 
 def write(path: Path, content: bytes, mode: int = 0o600) -> None:
     """Replace the file in one step; a crash or a full disk leaves the old one. Raises `OSError`."""
+    try:
+        _write(path, content, mode)
+    except OSError as error:
+        # Whoever reads about it knows the file, not the temporary one that was to become it.
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    _sync_folder(path.parent)
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -23,7 +32,6 @@ def write(path: Path, content: bytes, mode: int = 0o600) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_folder(path.parent)
 
 
 def write_if_changed(path: Path, content: bytes, mode: int = 0o600) -> bool:

@@ -22,7 +22,11 @@ _LONGEST = 16 * 1024
 
 
 class BrokenKey(Exception):
-    """The signing key's file cannot be used; the message says what to do."""
+    """The signing key's file cannot be used: why, and what to do about it."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(f"{what}; {hint}")
+        self.what, self.hint = what, hint
 
 
 class BadSignature(Exception):
@@ -68,15 +72,15 @@ class SigningKey:
         try:
             found = serialization.load_pem_private_key(self._path.read_bytes(), None)
         except (ValueError, TypeError) as error:
-            raise self._broken(str(error)) from error
+            raise self._broken("it is damaged") from error
         if not isinstance(found, ec.EllipticCurvePrivateKey) or found.curve.name != "secp256r1":
             raise self._broken("it is not an EC P-256 key")
         return found
 
     def _broken(self, why: str) -> BrokenKey:
         return BrokenKey(
-            f"the signing key {self._path} cannot be used ({why}); restore it, or remove it to have "
-            f"a new one made (all service-account tokens end then)"
+            f"the signing key {self._path} cannot be used ({why})",
+            "restore it, or remove it to have a new one made (all service-account tokens end then)",
         )
 
     @functools.cached_property

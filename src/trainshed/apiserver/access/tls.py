@@ -32,7 +32,11 @@ _UNSPECIFIED = frozenset(("", "0.0.0.0", "::"))
 
 
 class BrokenCertificates(Exception):
-    """The folder holds certificates that cannot be used; the message says which and what to do."""
+    """The folder holds certificates that cannot be used: which, and what to do about it."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(f"{what}; {hint}")
+        self.what, self.hint = what, hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,13 @@ class Certificates:
         return self.authority.read_bytes()
 
 
-def server_names(bind: str, hostname: str) -> tuple[str, ...]:
-    """Every name and address the server certificate must answer to."""
-    extra = [name for name in (hostname, bind) if name not in _UNSPECIFIED]
+def server_names(bind: str, hostname: str, own: Sequence[str] = ()) -> tuple[str, ...]:
+    """Every name and address the server certificate must answer to.
+
+    `own` are the machine's addresses, which count where it listens on all of them.
+    """
+    extra = [hostname, bind, *(own if bind in _UNSPECIFIED else ())]
+    extra = [name for name in extra if name not in _UNSPECIFIED]
     return tuple(dict.fromkeys((*_ALWAYS, *(name.lower() for name in extra if len(name) <= 253))))
 
 
@@ -110,8 +118,10 @@ def _read_authority(certificate: Path, key: Path) -> tuple[x509.Certificate, Ell
     try:
         found = x509.load_pem_x509_certificate(certificate.read_bytes())
         signer = serialization.load_pem_private_key(key.read_bytes(), None)
-    except (ValueError, TypeError, FileNotFoundError) as error:
-        raise _broken(certificate, str(error)) from error
+    except FileNotFoundError as error:
+        raise _broken(certificate, "ca.key is missing") from error
+    except (ValueError, TypeError) as error:  # the library's own words would lead people astray
+        raise _broken(certificate, "ca.crt or ca.key is damaged") from error
     if not isinstance(signer, ec.EllipticCurvePrivateKey) or signer.public_key() != found.public_key():
         raise _broken(certificate, "certificate and key do not belong together")
     return found, signer
@@ -119,8 +129,8 @@ def _read_authority(certificate: Path, key: Path) -> tuple[x509.Certificate, Ell
 
 def _broken(certificate: Path, why: str) -> BrokenCertificates:
     return BrokenCertificates(
-        f"the certificate authority in {certificate.parent} cannot be used ({why}); restore it from "
-        f"a backup, or remove ca.crt and ca.key there to have a new one made"
+        f"the certificate authority in {certificate.parent} cannot be used ({why})",
+        "restore it from a backup, or remove ca.crt and ca.key there to have a new one made",
     )
 
 
