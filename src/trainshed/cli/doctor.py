@@ -17,7 +17,7 @@ _COLOURS = {"ok": "green", "limited": "yellow", "missing": "red"}
 
 
 def doctor(data_dir: DataDir = None, form: Output = Format.table, verbose: Verbose = False) -> None:
-    """Check what this machine can do; exit code 1 when something essential is missing."""
+    """Check what this machine can do; 1 if essentials are missing."""
     # Imported here: the checks look at many corners of the machine, and only this command needs them.
     from trainshed.compose import machine
 

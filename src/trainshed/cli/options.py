@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from trainshed.cli import invocation
 from trainshed.compose import datafolder
 from trainshed.compose.datafolder import DataFolder
 
@@ -32,10 +33,20 @@ def _remember_verbose(value: bool) -> bool:
     return value
 
 
+def _folder(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("the name of a folder is needed")
+    return Path(text)
+
+
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        "--data-dir", help="Folder for all state; TRAINSHED_HOME, else the XDG data home.", show_default=False
+        "--data-dir",
+        metavar="<path>",
+        parser=_folder,  # looks at nothing: commands say themselves what is wrong with a folder
+        help="Folder for all state; TRAINSHED_HOME, else the XDG data home.",
+        show_default=False,
     ),
 ]
 Output = Annotated[Format, typer.Option("-o", "--output", help="How to print it.")]
@@ -45,4 +56,7 @@ Verbose = Annotated[
 
 
 def folder_of(chosen: Path | None) -> DataFolder:
-    return datafolder.locate(chosen, os.environ)
+    folder = datafolder.locate(chosen, os.environ)
+    if chosen is not None or os.environ.get("TRAINSHED_HOME"):
+        invocation.remember(folder.root)
+    return folder

@@ -3,61 +3,76 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from typing import Annotated
 
 import typer
 
-from trainshed.cli import output
+from trainshed.cli import invocation, output
 from trainshed.cli.options import DataDir, Verbose, folder_of
-from trainshed.compose import lifecycle
+from trainshed.compose import lifecycle, listening, logs
 from trainshed.compose.datafolder import DataFolder
-from trainshed.compose.lifecycle import Started
-from trainshed.compose.serverprocess import Listen
+from trainshed.compose.listening import Listen
 from trainshed.compose.statefile import ServerState
+
+
+def _port(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65535:
+        return int(text)
+    raise typer.BadParameter(f"a number from 0 to 65535 is needed, not {text[:80]!r}")
+
+
+Port = Annotated[
+    int | None,
+    typer.Option(
+        metavar="<number>",
+        parser=_port,
+        help="Port to listen on; 0 for any free one.",
+        show_default=str(listening.PORT),
+    ),
+]
+Bind = Annotated[
+    str | None,
+    typer.Option(
+        metavar="<address>",
+        help="Address to listen on. 0.0.0.0 means every interface: other machines then reach it"
+        " at this machine's name or address, with a copy of the kubeconfig.",
+        show_default=listening.HOST,
+    ),
+]
 
 
 def up(
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay and log to the terminal.")] = False,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
-    ] = 6443,
-    bind: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Port = None,
+    bind: Bind = None,
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Start the control plane: a Kubernetes API for kubectl and the SDKs."""
+    """Start the control plane: a Kubernetes API on this machine."""
+    listen = Listen(None if bind is None else listening.host(bind), port)
     folder = folder_of(data_dir)
     if foreground:
-        _stay(folder, Listen(bind, port), verbose)
+        found = _stay(folder, listen, verbose)
     else:
-        _report(lifecycle.start(folder, Listen(bind, port)), folder)
-
-
-def _stay(folder: DataFolder, listen: Listen, verbose: bool) -> None:
-    level = logging.DEBUG if verbose else logging.INFO
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    found = lifecycle.run(folder, listen, lambda state: _tell("Trainshed is ready.", state, folder))
+        stop = invocation.command("down")
+        found = lifecycle.start(folder, listen, lambda state: _tell("ready", state, folder, stop))
     if found is not None:
-        _report(found, folder)
+        _tell("already running", found, folder, invocation.command("down"))
 
 
-def _report(started: Started, folder: DataFolder) -> None:
-    _tell(
-        "Trainshed is already running." if started.already else "Trainshed is ready.", started.state, folder
-    )
+def _stay(folder: DataFolder, listen: Listen, verbose: bool) -> ServerState | None:
+    logs.begin(logging.DEBUG if verbose else logging.INFO)
+    return lifecycle.run(folder, listen, lambda state: _tell("ready", state, folder, "Ctrl-C"))
 
 
-def _tell(headline: str, state: ServerState, folder: DataFolder) -> None:
+def _tell(how: str, state: ServerState, folder: DataFolder, stop: str) -> None:
+    config = shlex.quote(str(folder.kubeconfig))
     rows = {
         "address": state.url,
+        **output.reach(state),
         "kubeconfig": str(folder.kubeconfig),
-        "use it": f"export KUBECONFIG={_quoted(str(folder.kubeconfig))}; kubectl get clustertrainingruntimes",
-        "stop it": "trainshed down",
+        "use it": f"export KUBECONFIG={config}; kubectl get clustertrainingruntimes",
+        "stop it": stop,
     }
-    print(f"{headline}\n{output.pairs(rows)}", flush=True)
-
-
-def _quoted(path: str) -> str:
-    import shlex
-
-    return shlex.quote(path)
+    print(f"Trainshed is {how}.\n{output.pairs(rows)}", flush=True)

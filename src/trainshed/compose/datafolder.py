@@ -33,6 +33,10 @@ class DataFolder:
         return self.root / "audit.log"
 
     @property
+    def database(self) -> Path:
+        return self.root / "store" / "store.db"
+
+    @property
     def lock(self) -> Path:
         """Held while a server is being started or stopped."""
         return self.root / "up.lock"

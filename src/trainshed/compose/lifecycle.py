@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import select
@@ -11,48 +10,45 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 
-from trainshed.compose import processes, serverprocess, statefile, trouble
+from trainshed.compose import interrupts, processes, serverprocess, statefile, trouble, turns
 from trainshed.compose.datafolder import DataFolder
-from trainshed.compose.serverprocess import Listen
+from trainshed.compose.interrupts import Noted
+from trainshed.compose.listening import Listen
 from trainshed.compose.statefile import ServerState
-from trainshed.compose.trouble import Trouble
+from trainshed.compose.trouble import HERE, PROGRAM, Trouble
 
-START_SECONDS = 60.0
+START_SECONDS = serverprocess.START_SECONDS
 STOP_SECONDS = 15.0
+TURN_SECONDS = START_SECONDS + STOP_SECONDS
+GLANCE_SECONDS = 20.0
 LOG_BYTES = 10_000_000
 
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    state: ServerState
-    already: bool
-    """It was running before."""
+Announce = Callable[[ServerState], None]
 
 
-def start(folder: DataFolder, listen: Listen) -> Started:
-    """Have a server running in the background; returns when it answers. Raises `Trouble`."""
+def start(folder: DataFolder, listen: Listen, ready: Announce) -> ServerState | None:
+    """Have a server running in the background; `ready` is called when it answers.
+
+    One that was running before is returned instead. Raises `Trouble`. Whatever ends this early, a signal
+    or an error in `ready`, ends the new server too.
+    """
     folder.make()
-    with _turn(folder):
-        found = statefile.running(folder.state)
-        if found is not None:
-            return Started(found, already=True)
-        _spawn(folder, listen)
-        found = statefile.running(folder.state)
-    if found is None:
-        raise Trouble("the server ended right after its start", f"see {folder.log}")
-    return Started(found, already=False)
+    with turns.taken(folder, TURN_SECONDS, make=True) as turn:
+        found = _found(folder, listen)
+        if found is None:
+            _spawn(folder, listen, turn, ready)
+    return found
 
 
-def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]) -> Started | None:
+def run(folder: DataFolder, listen: Listen, ready: Announce) -> ServerState | None:
     """Serve in this process until a signal ends it; a server that already runs is returned instead."""
     folder.make()
     with ExitStack() as turn:
-        turn.enter_context(_turn(folder))
-        found = statefile.running(folder.state)
+        turn.enter_context(turns.taken(folder, TURN_SECONDS, make=True))
+        found = _found(folder, listen)
         if found is not None:
-            return Started(found, already=True)
+            return found
 
         def announce(state: ServerState) -> None:
             turn.close()
@@ -64,9 +60,7 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
 
 def stop(folder: DataFolder) -> tuple[str, ServerState] | None:
     """End the server; how it ended, or None when none was running. Raises `Trouble`."""
-    if not folder.root.is_dir():
-        return None
-    with _turn(folder):
+    with turns.taken(folder, TURN_SECONDS):
         found = statefile.running(folder.state)
         if found is None:
             return None
@@ -85,30 +79,54 @@ def stop(folder: DataFolder) -> tuple[str, ServerState] | None:
 
 
 def find(folder: DataFolder) -> ServerState | None:
+    """The server that runs, after one that is being started or stopped has got there. Raises `Trouble`."""
+    turns.await_quiet(folder, GLANCE_SECONDS)
     return statefile.running(folder.state)
 
 
-@contextmanager
-def _turn(folder: DataFolder) -> Iterator[None]:
-    """Held by one starter or stopper at a time; the others wait. The kernel lets go when a holder dies."""
-    try:
-        lock = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise trouble.from_os(error, folder.lock) from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
+def _found(folder: DataFolder, listen: Listen) -> ServerState | None:
+    found = statefile.running(folder.state)
+    if found is not None and listen.differs_from(found.host, found.port):
+        raise Trouble(
+            f"it already runs, at {found.url} (process {found.process.pid}), not where you asked for",
+            f"stop it first with {PROGRAM} down{HERE}, or leave out --port and --bind to use it as it is",
+        )
+    return found
 
 
-def _spawn(folder: DataFolder, listen: Listen) -> None:
+def _spawn(folder: DataFolder, listen: Listen, turn: int | None, ready: Announce) -> None:
     """Start the server's process and wait until it reports that it is ready. Raises `Trouble` if not."""
+    child = None
+    try:
+        with interrupts.noted() as note:
+            child, reading = _launch(folder, listen, turn)
+            line = _await_line(reading, note, START_SECONDS)
+            if line != serverprocess.READY and not note.signal:
+                raise _explained(line, child, folder)
+            found = statefile.running(folder.state)
+            if found is not None and not note.signal:
+                ready(found)
+    except BaseException:
+        if child is not None:
+            _end(child)
+        raise
+    # It lives on without us; this keeps Python from warning that nobody waited for it.
+    child.returncode = 0
+    if found is None:
+        raise Trouble("the server ended right after its start", f"see {folder.log}")
+
+
+def _launch(folder: DataFolder, listen: Listen, turn: int | None) -> tuple[subprocess.Popen[bytes], int]:
+    """The server's process, and the descriptor that its report comes from.
+
+    It holds the turn with us: if we are killed, it still counts as being started until it is ready.
+    """
     reading, writing = os.pipe()
-    asked = {"root": str(folder.root), "cache": str(folder.cache), "report": writing}
+    asked = {"root": str(folder.root), "cache": str(folder.cache), "report": writing, "turn": turn}
     arguments = json.dumps({**asked, "host": listen.host, "port": listen.port})
     # -P: a file in the folder `up` was called from must not pass for one of our modules.
     command = [sys.executable, "-P", "-m", serverprocess.__name__, arguments]
+    kept = (writing,) if turn is None else (writing, turn)
     try:
         with _log(folder) as log:
             child = subprocess.Popen(
@@ -116,7 +134,7 @@ def _spawn(folder: DataFolder, listen: Listen) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                pass_fds=(writing,),
+                pass_fds=kept,
                 start_new_session=True,
             )
     except OSError as error:
@@ -124,32 +142,35 @@ def _spawn(folder: DataFolder, listen: Listen) -> None:
         raise trouble.from_os(error, folder.log) from error
     finally:
         os.close(writing)
-    line = _await_line(reading, START_SECONDS)
-    if line == serverprocess.READY:
-        # It lives on without us; this keeps Python from warning that nobody waited for it.
-        child.returncode = 0
-        return
-    raise _explained(line, child, folder)
+    return child, reading
 
 
-def _await_line(descriptor: int, seconds: float) -> str | None:
+def _await_line(descriptor: int, note: Noted, seconds: float) -> str | None:
     """The line the child wrote, empty when it ended without one; None when it said nothing in time."""
     with os.fdopen(descriptor, encoding="utf-8") as pipe:
-        if not select.select([pipe], [], [], seconds)[0]:
-            return None
-        return pipe.readline().strip()
+        heard = select.select([descriptor, note.wakeup], [], [], seconds)[0]
+        return pipe.readline().strip() if descriptor in heard else None
 
 
 def _explained(line: str | None, child: subprocess.Popen[bytes], folder: DataFolder) -> Trouble:
     if line is None:
-        child.kill()
-        child.wait()
         return Trouble(f"the server was not ready in {START_SECONDS:.0f} seconds", f"see {folder.log}")
-    code = child.wait()
+    code = child.wait(STOP_SECONDS)
     with contextlib.suppress(ValueError):
         return trouble.read(line)
     ended = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
     return Trouble(f"the server {ended} while it started", f"see {folder.log}")
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Have the child gone, however often somebody presses Ctrl-C meanwhile."""
+    with interrupts.noted():
+        child.terminate()
+        try:
+            child.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait(STOP_SECONDS)
 
 
 @contextmanager

@@ -10,29 +10,25 @@ import errno
 import json
 import logging
 import os
+import shlex
+import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
 from trainshed import __version__
-from trainshed.compose import processes, statefile, trouble
+from trainshed.compose import logs, ports, processes, statefile, trouble, vigil
 from trainshed.compose.datafolder import DataFolder
+from trainshed.compose.listening import EVERYWHERE, Listen
 from trainshed.compose.statefile import ServerState
-from trainshed.compose.trouble import Trouble
+from trainshed.compose.trouble import PROGRAM, Trouble
 
 log = logging.getLogger(__name__)
 
 READY = "ready"
-
-
-@dataclass(frozen=True, slots=True)
-class Listen:
-    host: str = "127.0.0.1"
-    port: int = 6443
-    """0 for any free one."""
+START_SECONDS = 60.0
 
 
 def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]) -> None:
@@ -41,6 +37,7 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
     from trainshed.apiserver import server
     from trainshed.apiserver.access.signing import BrokenKey
     from trainshed.apiserver.access.tls import BrokenCertificates
+    from trainshed.apiserver.stored import StoreFault
     from trainshed.kube.faults import Fault
 
     os.umask(0o077)
@@ -50,15 +47,17 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         state = ServerState(me, address.url, address.host, address.port, __version__, now)
         statefile.write(folder.state, state)
+        vigil.begin([folder.state, folder.database])
         ready(state)
 
-    settings = server.ServerSettings(folder.root, folder.cache, listen.host, listen.port)
+    host, port = listen.address
+    settings = server.ServerSettings(folder.root, folder.cache, host, port)
     try:
         server.serve(settings, announce)
     except server.CannotListen as error:
-        raise _cannot_listen(error, listen) from error
-    except (BrokenCertificates, BrokenKey) as error:
-        raise Trouble(str(error)) from error
+        raise _cannot_listen(error, host, port) from error
+    except (BrokenCertificates, BrokenKey, StoreFault) as error:
+        raise Trouble(error.what, error.hint) from error
     except Fault as error:
         raise Trouble(error.message) from error
     except OSError as error:
@@ -67,33 +66,52 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
         statefile.remove(folder.state, me)
 
 
-def _cannot_listen(error: Exception, listen: Listen) -> Trouble:
-    cause = error.__cause__
-    if isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE:
-        hint = "use --port 0 for any free port, or stop the program that listens there"
-        return Trouble(f"port {listen.port} on {listen.host} is in use by another program", hint)
+def _cannot_listen(error: Exception, host: str, port: int) -> Trouble:
+    number = getattr(error.__cause__, "errno", None)
+    if number == errno.EADDRINUSE:
+        return _port_taken(host, port)
+    if number == errno.EACCES and port < 1024:
+        return Trouble(str(error), "ports below 1024 are the superuser's; choose another one with --port")
+    if number == errno.EADDRNOTAVAIL:
+        return Trouble(str(error), "--bind takes an address of this machine; 0.0.0.0 means all of them")
     return Trouble(str(error), "choose another address with --bind and --port")
 
 
+def _port_taken(host: str, port: int) -> Trouble:
+    who = ports.holder(host, port)
+    way_out = "use --port 0 for any free port"
+    if who.folder is None:
+        stop = "stop the program that listens there"
+    elif vigil.identity(who.folder) is None:
+        stop = f"wait a few seconds: its data folder was removed, so it stops by itself (or: kill {who.pid})"
+    else:
+        stop = f"stop it with {PROGRAM} down --data-dir {shlex.quote(str(who.folder))}"
+    return Trouble(f"port {port} on {host} is in use by {who}", f"{way_out}, or {stop}")
+
+
 def main() -> int:
-    """Arguments: one JSON object with root, cache, host, port and the descriptor to report to."""
+    """Arguments: one JSON object: root, cache, host, port, and the descriptors to report to and to let go."""
+    signal.alarm(int(START_SECONDS) + 5)  # whoever started us may be gone: this ends a start that hangs
     asked = json.loads(sys.argv[1])
-    descriptor = int(asked["report"])
+    descriptor, turn = int(asked["report"]), asked["turn"]
     os.set_inheritable(descriptor, False)
     report = os.fdopen(descriptor, "w", encoding="utf-8")
     folder = DataFolder(Path(asked["root"]), Path(asked["cache"]))
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    # Nobody's folder stays busy, or vanishes under us, because a server was once started from it.
-    os.chdir(folder.root)
+    logs.begin()
 
     def ready(state: ServerState) -> None:
-        log.info("listening on %s, process %s, version %s", state.url, state.process.pid, state.version)
+        signal.alarm(0)
+        log_address(state)
+        if turn is not None:
+            os.close(turn)
         _say(report, READY)
 
     try:
+        # Nobody's folder stays busy, or vanishes under us, because a server was once started from it.
+        os.chdir(folder.root)
         run(folder, Listen(asked["host"], asked["port"]), ready)
     except Trouble as error:
-        log.error("%s", error.message, exc_info=error.__cause__)
+        log.error("%s", error.message)
         _say(report, error.written())
         return error.code
     except Exception as error:
@@ -104,6 +122,11 @@ def main() -> int:
         _say(report, failed.written())
         return failed.code
     return 0
+
+
+def log_address(state: ServerState) -> None:
+    where = f"every interface ({state.host}), here {state.url}" if state.host in EVERYWHERE else state.url
+    log.info("listening on %s, process %s, version %s", where, state.process.pid, state.version)
 
 
 def _say(report: TextIO, line: str) -> None:

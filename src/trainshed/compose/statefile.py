@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trainshed.apiserver.access import privatefiles
+from trainshed.compose import trouble
 from trainshed.compose.processes import Process
 
 
@@ -23,12 +24,17 @@ class ServerState:
 
 
 def read(path: Path) -> ServerState | None:
-    """The note, whoever wrote it; None when there is none or it cannot be understood."""
+    """The note, whoever wrote it; None when there is none or it cannot be understood.
+
+    Raises `Trouble` when it may not be read: then nobody knows whether there is one.
+    """
     try:
         body = json.loads(path.read_bytes())
         process = Process(int(body["process"]["pid"]), str(body["process"]["born"]))
         port = int(body["port"])
         url, host, version, started = (str(body[key]) for key in ("url", "host", "version", "started"))
+    except PermissionError as error:
+        raise trouble.unreadable(error, path) from error
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return ServerState(process, url, host, port, version, started)
@@ -46,7 +52,7 @@ def write(path: Path, state: ServerState) -> None:
 
 def remove(path: Path, process: Process) -> None:
     """Remove the note if it is this process's."""
-    found = read(path)
-    if found is not None and found.process == process:
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, trouble.Trouble):
+        found = read(path)
+        if found is not None and found.process == process:
             path.unlink()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from pathlib import Path
 
-FAILED, CANNOT_START = 1, 3
+FAILED, WRONG_USAGE, CANNOT_START = 1, 2, 3
 
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-_NO_WRITING = (errno.EROFS, errno.EACCES, errno.EPERM)
+PROGRAM, HERE = "{trainshed}", "{here}"
+"""In a hint: the command as it was typed, and the option that leads to the same data folder."""
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_RIGHT = (errno.EACCES, errno.EPERM)
 _OTHER_FOLDER = "choose another folder with --data-dir or TRAINSHED_HOME"
 
 
@@ -36,6 +40,33 @@ def from_os(error: OSError, path: Path) -> Trouble:
     why = error.strerror or str(error)
     if error.errno in _NO_SPACE:
         return Trouble(f"no space left for {path} ({why})", "free some space and try again")
-    if error.errno in _NO_WRITING:
-        return Trouble(f"cannot write {path} ({why})", f"check its mode and owner, or {_OTHER_FOLDER}")
+    if error.errno == errno.EROFS:
+        return Trouble(f"cannot write {path} ({why})", f"its disk is mounted read-only; {_OTHER_FOLDER}")
+    if error.errno in _NO_RIGHT:
+        return Trouble(f"cannot write {path} ({why})", f"{_owner(path)}, or {_OTHER_FOLDER}")
+    if error.errno == errno.EISDIR:
+        return Trouble(f"{path} is a folder where a file belongs", "move it away and try again")
     return Trouble(f"cannot use {path} ({why})", _OTHER_FOLDER)
+
+
+def unreadable(error: OSError, path: Path) -> Trouble:
+    """An operating system's refusal to read something at `path`."""
+    hint = _owner(path) if error.errno in _NO_RIGHT else "check the disk it lies on"
+    return Trouble(f"cannot read {path} ({error.strerror or error})", f"{hint}, or {_OTHER_FOLDER}")
+
+
+def _owner(path: Path) -> str:
+    """Who may do it: the owner of what is in the way, which may be a folder above."""
+    import pwd
+
+    place = path
+    while not os.path.lexists(place) and place != place.parent:
+        place = place.parent
+    try:
+        owner = place.stat().st_uid
+        name = pwd.getpwuid(owner).pw_name
+    except (OSError, KeyError):
+        return "check its mode and owner"
+    if owner == os.geteuid():
+        return f"check the mode of {place}"
+    return f"{place} belongs to {name}: run the command as {name}"

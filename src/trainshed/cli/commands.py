@@ -1,0 +1,107 @@
+"""The commands, and how every way one can end becomes an exit code and at most one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import typer
+
+from trainshed.cli import doctor, down, invocation, kubeconfig, status, up, version
+from trainshed.cli.options import is_verbose
+from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="trainshed",
+    help="Run Kubeflow training jobs on one machine without Kubernetes, and on a cluster without changes.",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "up": up.up,
+    "down": down.down,
+    "status": status.status,
+    "kubeconfig": kubeconfig.kubeconfig,
+    "doctor": doctor.doctor,
+    "version": version.version,
+}
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
+
+
+@app.callback()
+def _options(context: typer.Context, show_version: version.ShowVersion = False) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(WRONG_USAGE)
+
+
+def run(arguments: Sequence[str]) -> int:
+    try:
+        code = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read our output has had enough (`trainshed status | head -1`).
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        return _failed(f"cannot write the output ({error.strerror or error})", "", FAILED)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        return int(app(args=arguments, prog_name=invocation.program(), standalone_mode=False) or 0)
+    except typer.TyperException as error:
+        return _wrong_usage(error, arguments)
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except typer.Exit as error:
+        return error.exit_code
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else FAILED
+    except BrokenPipeError:
+        raise
+    except Trouble as error:
+        return _failed(error.message, error.hint, error.code)
+    except Exception as error:
+        hint = "" if is_verbose() else "run it again with -v for details, and report it"
+        return _failed(f"unexpected {type(error).__name__}: {error}", hint, FAILED)
+
+
+def _drop_output() -> None:
+    """Nothing more can be written: let Python's last flush at its end not fail over it again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _wrong_usage(error: typer.TyperException, arguments: Sequence[str]) -> int:
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        command = context.command_path
+    else:
+        named = next((word for word in arguments if word in COMMANDS), "")
+        command = f"{invocation.program()} {named}".rstrip()
+    return _failed(error.format_message(), f"see {command} --help", error.exit_code)
+
+
+def _failed(message: str, hint: str, code: int) -> int:
+    if is_verbose():
+        import traceback
+
+        traceback.print_exc()
+    said = " ".join(message.split()).rstrip(".")
+    hinted = f" Hint: {invocation.completed(hint)}." if hint else ""
+    print(f"Error: {said}{'' if said.endswith('?') else '.'}{hinted}", file=sys.stderr)
+    return code

@@ -1,0 +1,69 @@
+"""Where the server listens: the address asked for, and what it means for clients elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import re
+import socket
+from dataclasses import dataclass
+
+from trainshed.apiserver.access import addresses, kubeconfig
+from trainshed.compose.trouble import WRONG_USAGE, Trouble
+
+HOST, PORT = "127.0.0.1", 6443
+EVERYWHERE = frozenset(("0.0.0.0", "::"))
+_SPACE = re.compile(r"\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    host: str | None = None
+    """None where nobody asked for one."""
+    port: int | None = None
+    """0 for any free one."""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.host or HOST, PORT if self.port is None else self.port
+
+    def differs_from(self, host: str, port: int) -> bool:
+        """Was something asked for that a server at this address is not?"""
+        return (self.host or host) != host or (self.port or port) != port
+
+
+def host(text: str) -> str:
+    """An address or host name as it is written down everywhere. Raises `Trouble` for what is neither."""
+    if not text.strip():
+        raise Trouble(
+            "--bind needs an address or a host name", f"{HOST} means this machine only", WRONG_USAGE
+        )
+    given = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    try:
+        address = ipaddress.ip_address(given)
+    except ValueError:
+        return _short_form(given) or _name(given)
+    # Written as IPv6 or not: it is this IPv4 address, perhaps the one that means all of them.
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def urls(port: int) -> list[str]:
+    """Where machines elsewhere may reach a server that listens on every interface."""
+    names = [*addresses.outward()[:1], socket.gethostname()]
+    return [kubeconfig.server_url(name, port) for name in names]
+
+
+def _short_form(text: str) -> str | None:
+    """`0` and `127.1` are addresses, too: to the system, and so to whoever must know what it listens on."""
+    try:
+        return socket.inet_ntoa(socket.inet_aton(text)) if not _SPACE.search(text) else None
+    except (OSError, UnicodeError):
+        return None
+
+
+def _name(text: str) -> str:
+    with contextlib.suppress(UnicodeError):
+        if not _SPACE.search(text) and text.encode("idna"):
+            return text
+    hint = f"{HOST} means this machine only"
+    raise Trouble(f"--bind: {text[:80]!r} is no address and no host name", hint, WRONG_USAGE)
