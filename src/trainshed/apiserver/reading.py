@@ -112,9 +112,7 @@ def _page(call: Call) -> Page:
         records = store.list(call.kind.stored_as, call.namespace or None)
     if not selection.everything:
         records = [record for record in records if selection.matches(record)]
-    limit = query.integer("limit") or 0
-    if limit < 0:
-        raise faults.BadRequest(f"limit must not be negative, got {limit}")
+    limit = max(query.integer("limit") or 0, 0)  # upstream reads a negative limit as none
     metadata: Object = {"resourceVersion": str(revision)}
     if limit and len(records) > limit:
         metadata["continue"] = _write_token(revision, records[limit - 1])
