@@ -31,7 +31,7 @@ BAD_READS = [
     "labelSelector=a%3D%3D%3Db", "labelSelector=!",
     "labelSelector=a%20in%20()%20,", "labelSelector=" + "(" * 500, "fieldSelector=spec.nope%3D1",
     "fieldSelector=a", "fieldSelector=%3D",
-    "fieldSelector=metadata.name%3Da%2C", "fieldSelector=metadata.name%3D%5C", "limit=-1",
+    "fieldSelector=metadata.name%3Da%2C", "fieldSelector=metadata.name%3D%5C",
     "limit=x", "limit=99999999999999999999",
     "continue=x", "continue=%00", "continue=e30", "continue=bnVsbA", "continue=W10",
     "continue=eyJydiI6MX0", "continue=" + "A" * 4000,
