@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
 
-from trainshed.cli import output
+from trainshed.cli import invocation, output
 from trainshed.cli.options import DataDir, Format, Output, Verbose, folder_of
 from trainshed.compose.trouble import FAILED
 
 if TYPE_CHECKING:
-    from trainshed.compose.machine import Finding
+    from trainshed.compose.findings import Finding
 
 _COLOURS = {"ok": "green", "limited": "yellow", "missing": "red"}
 
@@ -21,7 +22,8 @@ def doctor(data_dir: DataDir = None, form: Output = Format.table, verbose: Verbo
     # Imported here: the checks look at many corners of the machine, and only this command needs them.
     from trainshed.compose import machine
 
-    findings = machine.examine(folder_of(data_dir))
+    found = machine.examine(folder_of(data_dir))
+    findings = [replace(finding, fix=invocation.completed(finding.fix)) for finding in found]
     if form is Format.table:
         _print(findings)
     else:

@@ -15,18 +15,15 @@ PROBE_SECONDS = 10.0
 
 def nearest_existing(path: Path) -> Path:
     """The path itself or the nearest folder above it that exists."""
-    while not path.exists() and path != path.parent:
+    while not os.path.lexists(path) and path != path.parent:  # false, too, for what may not be looked at
         path = path.parent
     return path
 
 
-def sync_seconds(folder: Path, rounds: int = 8) -> float | None:
-    """The middle of a few durable writes of 4 KiB; None where nothing can be written."""
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            return sorted(_one_sync(file.fileno()) for _ in range(rounds))[rounds // 2]
-    except OSError:
-        return None
+def sync_seconds(folder: Path, rounds: int = 8) -> float:
+    """The middle of a few durable writes of 4 KiB. Raises `OSError` where nothing can be written."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        return sorted(_one_sync(file.fileno()) for _ in range(rounds))[rounds // 2]
 
 
 def _one_sync(descriptor: int) -> float:

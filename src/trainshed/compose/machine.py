@@ -7,38 +7,18 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Literal
 
-from trainshed.compose import capabilities, packages
+from trainshed.compose import capabilities, listening, packages, places, ports, statefile
 from trainshed.compose.datafolder import DataFolder
-
-State = Literal["ok", "limited", "missing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    name: str
-    state: State
-    found: str
-    meaning: str = ""
-    """What does not work, when something is wrong."""
-    fix: str = ""
-    essential: bool = False
-    """Without it the control plane itself does not work."""
-
-    def body(self) -> dict[str, object]:
-        return asdict(self)
+from trainshed.compose.findings import Finding
+from trainshed.compose.statefile import ServerState
+from trainshed.compose.trouble import HERE, PROGRAM, Trouble
 
 
 def examine(folder: DataFolder) -> list[Finding]:
     """All checks, the essential ones first. Changes nothing but a scratch file in the data folder."""
     checks: list[Callable[[], Finding]] = [
-        python,
-        lambda: data_folder(folder),
-        lambda: disk_space(folder),
-        lambda: disk_speed(folder),
-        default_port,
+        lambda: default_port(folder),
         kubectl,
         user_namespaces,
         bubblewrap,
@@ -48,7 +28,7 @@ def examine(folder: DataFolder) -> list[Finding]:
         gpus,
         environments,
     ]
-    return [check() for check in checks]
+    return [python(), *places.examine(folder), *(check() for check in checks)]
 
 
 def is_healthy(findings: list[Finding]) -> bool:
@@ -63,44 +43,25 @@ def python() -> Finding:
     return Finding("python", "ok", found, essential=True)
 
 
-def data_folder(folder: DataFolder) -> Finding:
-    place = capabilities.nearest_existing(folder.root)
-    if os.access(place, os.W_OK | os.X_OK):
-        return Finding("data folder", "ok", str(folder.root), essential=True)
-    return Finding(
-        "data folder", "missing", f"{place} cannot be written",
-        meaning="the control plane has no place for its state",
-        fix="choose another folder with --data-dir or TRAINSHED_HOME", essential=True,
-    )  # fmt: skip
+def default_port(folder: DataFolder) -> Finding:
+    name = f"port {listening.PORT}"
+    ours = _running(folder)
+    if ours is not None and ours.port == listening.PORT:
+        return Finding(name, "ok", f"ours (process {ours.process.pid})")
+    if capabilities.can_listen(listening.HOST, listening.PORT):
+        return Finding(name, "ok", "free")
+    who = ports.holder(listening.HOST, listening.PORT)
+    if ours is not None:
+        return Finding(name, "ok", f"in use by {who}; ours is {ours.port} (process {ours.process.pid})")
+    meaning = "the control plane needs another port"
+    return Finding(name, "limited", f"in use by {who}", meaning, f"start with {PROGRAM} up --port 0{HERE}")
 
 
-def disk_space(folder: DataFolder) -> Finding:
-    free = shutil.disk_usage(capabilities.nearest_existing(folder.root)).free
-    found = f"{free / 2**30:.1f} GiB free"
-    if free > 2**30:
-        return Finding("disk space", "ok", found, essential=True)
-    state: State = "limited" if free > 64 * 2**20 else "missing"
-    meaning = "logs and stored objects may soon find no room"
-    return Finding("disk space", state, found, meaning, "free some space", essential=True)
-
-
-def disk_speed(folder: DataFolder) -> Finding:
-    """Every acknowledged write waits for one sync, so its time is the floor of every write's latency."""
-    seconds = capabilities.sync_seconds(capabilities.nearest_existing(folder.root))
-    if seconds is None:
-        return Finding("disk speed", "limited", "not measured", "the data folder cannot be written to")
-    found = f"{seconds * 1000:.1f} ms per durable write"
-    if seconds < 0.02:
-        return Finding("disk speed", "ok", found)
-    meaning = "each write to the API takes at least that long"
-    return Finding("disk speed", "limited", found, meaning, "put the data folder on a local SSD")
-
-
-def default_port() -> Finding:
-    if capabilities.can_listen("127.0.0.1", 6443):
-        return Finding("port 6443", "ok", "free")
-    meaning = "Trainshed or another Kubernetes API server listens there"
-    return Finding("port 6443", "limited", "in use", meaning, "start with trainshed up --port 0")
+def _running(folder: DataFolder) -> ServerState | None:
+    try:
+        return statefile.running(folder.state)
+    except Trouble:  # told by the check of the data folder
+        return None
 
 
 def kubectl() -> Finding:
@@ -163,22 +124,24 @@ def cgroups() -> Finding:
     if version == 0:
         return Finding("cgroups", "missing", "none", "cpu and memory limits of pods are not enforced")
     meaning = "cpu and memory limits of pods are not enforced"
-    fix = "run as root, or under systemd with Delegate=yes" if version == 2 else "boot with cgroups version 2"
-    return Finding("cgroups", "limited", f"version {version}, nothing delegated to this user", meaning, fix)
+    if version == 1:
+        return Finding("cgroups", "limited", "version 1", meaning, "boot with cgroups version 2")
+    if os.geteuid() == 0:
+        fix = "give this container, if it is one, a writable /sys/fs/cgroup"
+        return Finding("cgroups", "limited", "version 2, not writable here", meaning, fix)
+    fix = "run as root, or under systemd with Delegate=yes"
+    return Finding("cgroups", "limited", "version 2, nothing delegated to this user", meaning, fix)
 
 
 def gpus() -> Finding:
     found = capabilities.gpus()
     if found:
         return Finding("gpus", "ok", ", ".join(found))
-    return Finding("gpus", "limited", "none", "jobs that ask for GPUs wait, unless requests are relaxed")
+    return Finding("gpus", "limited", "none", "jobs that ask for GPUs find none")
 
 
 def environments() -> Finding:
     found = packages.frameworks()
     if found:
         return Finding("frameworks", "ok", ", ".join(found))
-    fix = "pip install torch in this environment, or map images to other environments"
-    return Finding(
-        "frameworks", "limited", "none in this environment", "training code cannot import one", fix
-    )
+    return Finding("frameworks", "limited", "none in this environment", "training code cannot import one")
