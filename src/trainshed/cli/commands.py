@@ -93,7 +93,8 @@ def _wrong_usage(error: typer.TyperException, arguments: Sequence[str]) -> int:
     else:
         named = next((word for word in arguments if word in COMMANDS), "")
         command = f"{invocation.program()} {named}".rstrip()
-    return _failed(error.format_message(), f"see {command} --help", error.exit_code)
+    message = error.format_message().replace("Value error, ", "")  # how newer versions of typer begin
+    return _failed(message, f"see {command} --help", error.exit_code)
 
 
 def _failed(message: str, hint: str, code: int) -> int:

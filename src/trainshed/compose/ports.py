@@ -9,7 +9,7 @@ from pathlib import Path
 
 _LISTENING = "0A"
 _ASK_SECONDS = 2.0
-_STORE = "/store/store.db"
+_STORE, _DELETED = "/store/store.db", " (deleted)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class Holder:
     name: str = ""
     folder: Path | None = None
     """The data folder, if it is Trainshed."""
+    is_lost: bool = False
+    """That folder was removed under it."""
     is_ours: bool = False
     """It is Trainshed, of whomever."""
 
@@ -35,10 +37,12 @@ def holder(host: str, port: int) -> Holder:
     pid = _pid(_sockets(port))
     if not pid:
         return Holder(is_ours=_answers_like_us(host, port))
-    folder = _data_folder(pid)
-    if folder is None:
+    database = _database(pid)
+    if not database:
         return Holder(pid, _name(pid))
-    return Holder(pid, "Trainshed", folder, is_ours=True)
+    path = database.removesuffix(_DELETED)
+    folder = Path(path.removesuffix(_STORE))
+    return Holder(pid, "Trainshed", folder, is_lost=path != database, is_ours=True)
 
 
 def _sockets(port: int) -> set[str]:
@@ -77,13 +81,10 @@ def _open_files(folder: str) -> set[str]:
     return found
 
 
-def _data_folder(pid: int) -> Path | None:
-    """Told by the database it has open, also after its removal."""
-    for path in _open_files(f"/proc/{pid}/fd"):
-        path = path.removesuffix(" (deleted)")
-        if path.endswith(_STORE):
-            return Path(path.removesuffix(_STORE))
-    return None
+def _database(pid: int) -> str:
+    """The database it has open, as the kernel tells it; empty if it has none of ours."""
+    files = _open_files(f"/proc/{pid}/fd")
+    return next((path for path in files if path.removesuffix(_DELETED).endswith(_STORE)), "")
 
 
 def _name(pid: int) -> str:

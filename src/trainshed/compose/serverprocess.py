@@ -25,7 +25,7 @@ from trainshed.compose.listening import EVERYWHERE, Listen
 from trainshed.compose.statefile import ServerState
 from trainshed.compose.trouble import PROGRAM, Trouble
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("trainshed.compose.serverprocess")  # also where this is the main module
 
 READY = "ready"
 START_SECONDS = 60.0
@@ -82,7 +82,7 @@ def _port_taken(host: str, port: int) -> Trouble:
     way_out = "use --port 0 for any free port"
     if who.folder is None:
         stop = "stop the program that listens there"
-    elif vigil.identity(who.folder) is None:
+    elif who.is_lost:
         stop = f"wait a few seconds: its data folder was removed, so it stops by itself (or: kill {who.pid})"
     else:
         stop = f"stop it with {PROGRAM} down --data-dir {shlex.quote(str(who.folder))}"
