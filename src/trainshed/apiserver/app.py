@@ -264,6 +264,8 @@ async def _pump(stream: Stream, send: Send) -> None:
             for start in range(0, len(piece), PART_BYTES):
                 part = piece[start : start + PART_BYTES]
                 await send({"type": "http.response.body", "body": part, "more_body": True})
+    except Exception:
+        log.exception("a stream broke off")  # its head is out: the client is left with what it has got
     finally:
         closing = getattr(stream.pieces, "aclose", None)
         if closing is not None:
