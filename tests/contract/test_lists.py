@@ -135,6 +135,30 @@ class TestPaging:
         with pytest.raises((BadRequest, Expired), match="continue"):
             await client.list_page("configmaps", where=Where(limit=1, token="bm9uc2Vuc2U"))
 
+    async def test_a_token_stands_for_its_own_revision(self, client: Client, name: str) -> None:
+        for letter in "ab":
+            await client.create(a_config_map(f"{name}-{letter}", labels={"t": name}))
+        first = await client.list_page("configmaps", where=Where(labels=f"t={name}", limit=1))
+        where = Where(
+            labels=f"t={name}",
+            token=first["metadata"]["continue"],
+            revision=first["metadata"]["resourceVersion"],
+        )
+        with pytest.raises(
+            BadRequest, match="specifying resource version is not allowed when using continue"
+        ):
+            await client.list_page("configmaps", where=where)
+
+    async def test_fields_are_selected_by_the_names_of_the_version_asked(
+        self, client: Client, name: str
+    ) -> None:
+        involved = {"kind": "Pod", "name": name, "namespace": client.namespace}
+        event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "reason": "Test"}
+        await client.create({**event, "involvedObject": involved, "message": "some", "type": "Normal"})
+        for kind, field in (("events", "involvedObject"), ("events.events.k8s.io", "regarding")):
+            found = await client.list(kind, where=Where(fields=f"{field}.name={name}"))
+            assert [item["metadata"]["name"] for item in found.items] == [name]
+
 
 class TestListRevisions:
     async def test_a_list_is_as_new_as_every_write_before_it(self, client: Client, name: str) -> None:

@@ -174,6 +174,8 @@ def check_list_parameters(call: Call) -> None:
         errors.append(faults.forbidden("resourceVersionMatch", why))
     if errors:
         raise faults.refuse("ListOptions", "meta.k8s.io", "", errors)
+    if query.get("continue") and revision not in ("", "0"):
+        raise faults.BadRequest("specifying resource version is not allowed when using continue")
     check_revision(call, revision)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trainshed.apiserver import rendering
 from trainshed.apiserver.requests import Query
 from trainshed.kinds.kind import Kind
 from trainshed.kube import faults, selectors
-from trainshed.kube.objects import JSON, Object, decode, dig
+from trainshed.kube.objects import JSON, Object, dig
 from trainshed.store.records import Record
 
 _WHEN_ABSENT = {"spec.unschedulable": "false", "spec.hostNetwork": "false", "status.successful": "0"}
@@ -20,7 +21,8 @@ class Selection:
     names: tuple[tuple[str, bool, str], ...]
     """Terms on metadata.name and .namespace, answered from the key: (name or namespace, equal, value)."""
     paths: tuple[tuple[tuple[str, ...], bool, str], ...]
-    """Terms that need the object itself."""
+    """Terms that need the object itself, in the spelling of its reader."""
+    kind: Kind
 
     @property
     def everything(self) -> bool:
@@ -32,7 +34,7 @@ class Selection:
         for attribute, equal, value in self.names:
             if (getattr(record.key, attribute) == value) is not equal:
                 return False
-        return not self.paths or self._matches_paths(decode(record.value))
+        return not self.paths or self._matches_paths(rendering.spoken(self.kind, record))
 
     def _matches_paths(self, obj: Object) -> bool:
         return all((_text(dig(obj, *path)) == value) is equal for path, equal, value in self.paths)
@@ -50,7 +52,7 @@ def parse(query: Query, kind: Kind, name: str = "") -> Selection:
             paths.append((kind.field_labels[term.path], term.equal, value))
         else:
             raise faults.BadRequest(f"field label not supported: {term.path}")
-    return Selection(selectors.parse_labels(query.get("labelSelector")), tuple(names), tuple(paths))
+    return Selection(selectors.parse_labels(query.get("labelSelector")), tuple(names), tuple(paths), kind)
 
 
 def _text(value: JSON) -> str:
