@@ -29,6 +29,10 @@ class TestApply:
         assert (await client.send(sent)).code == 201
         assert (await client.send(sent)).code == 200
 
+    async def test_an_object_with_a_uid_is_meant_to_exist(self, client: Client, name: str) -> None:
+        with pytest.raises(Conflict, match="uid mismatch: the provided object specified uid abc, and no"):
+            await client.apply(a_config_map(name, {"a": "1"}, uid="abc"), write=ALICE)
+
     async def test_the_applied_fields_are_owned(self, client: Client, name: str) -> None:
         made = await client.apply(a_config_map(name, {"a": "1"}, labels={"x": "y"}), write=ALICE)
         (entry,) = made["metadata"]["managedFields"]

@@ -112,6 +112,10 @@ def _check_revision(call: Call, body: Object, old: Record | None) -> None:
     wanted = metadata(body).get("resourceVersion")
     if wanted and (old is None or str(wanted) != str(old.revision)):
         raise conflict(call.kind, call.target.name)
+    uid = metadata(body).get("uid")
+    if uid and old is None:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(call.kind, call.target.name, why)
 
 
 async def _store_applied(call: Call, old: Record | None, new: Object) -> Answer:

@@ -43,7 +43,7 @@ def _body(call: Call, kind: str) -> Object:
 
 
 def _named_body(call: Call, kind: str) -> Object:
-    """The same where the body names its pod: it must be the one of the path."""
+    """The same where the body names its object: it must be the one of the path."""
     body = _body(call, kind)
     given = dig(body, "metadata", "name")
     if given and given != call.target.name:
@@ -77,7 +77,7 @@ def get_scale(call: Call) -> Answer:
 
 async def update_scale(call: Call) -> Answer:
     writing.check_dry_run(call)
-    return await _write_scale(call, _stored(call), _body(call, "Scale"))
+    return await _write_scale(call, _stored(call), _named_body(call, "Scale"))
 
 
 async def patch_scale(call: Call) -> Answer:
@@ -100,7 +100,8 @@ async def _write_scale(call: Call, old: Record, scale: JSON) -> Answer:
         raise faults.refuse("Scale", "autoscaling", call.target.name, [error])
     new = rendering.spoken(call.kind, old)
     plant(new, replicas, *call.kind.scale.spec)
-    metadata(new)["resourceVersion"] = dig(scale, "metadata", "resourceVersion") or str(old.revision)
+    for key in ("resourceVersion", "uid"):
+        metadata(new)[key] = dig(scale, "metadata", key) or metadata(new)[key]
     record = await writes.replace(call.state, call.kind, old, new, writing.writer(call))
     return answers.of(_scale_of(call, rendering.spoken(call.kind, record)))
 

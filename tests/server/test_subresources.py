@@ -1,11 +1,11 @@
-"""Binding and evicting pods: only the pod that is meant, and not for a rehearsal."""
+"""Binding, evicting, scaling: only the object that is meant, and not for a rehearsal."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.builders import a_waiting_pod
-from tests.server.asking import made
+from tests.server.asking import a_deployment, made
 from tests.server.wire import Wire
 from trainshed.kube.objects import JSON, Object
 
@@ -73,3 +73,15 @@ class TestBinding:
             "pod some is being deleted, cannot be assigned to a host",
         )
         wire.ask("PATCH", pod, {"metadata": {"finalizers": None}}, MERGE)
+
+
+class TestScale:
+    @pytest.mark.parametrize(
+        ("meta", "code"), [({"uid": "other"}, 409), ({"resourceVersion": "1"}, 409), ({"name": "other"}, 400)]
+    )
+    def test_another_object_is_not_meant(self, wire: Wire, space: str, meta: Object, code: int) -> None:
+        path = f"/apis/apps/v1/namespaces/{space}/deployments"
+        made(wire, path, a_deployment("some"))
+        scale = {"metadata": {"name": "some", **meta}, "spec": {"replicas": 3}}
+        assert wire.ask("PUT", f"{path}/some/scale", scale).code == code
+        assert wire.ask("GET", f"{path}/some").object()["spec"]["replicas"] == 1
