@@ -14,7 +14,14 @@ from trainshed.client import requests
 from trainshed.client.client import Client
 from trainshed.client.failures import UnknownKind
 from trainshed.client.requests import Resource, Write
-from trainshed.kube.faults import BadRequest, Fault, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
+from trainshed.kube.faults import (
+    BadRequest,
+    Fault,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    UnsupportedMediaType,
+)
 from trainshed.kube.objects import JSON, Object
 
 SCHEMA: Object = {

@@ -116,7 +116,7 @@ def _begun(what: str, write: Begin) -> asyncio.Future[Record] | None:
     """Begin a write. What users made of the cluster may forbid it; that must not keep the server down."""
     try:
         return write()
-    except (faults.Forbidden, faults.Invalid, faults.NotFound) as fault:
+    except (faults.Forbidden, faults.Invalid, faults.MethodNotAllowed, faults.NotFound) as fault:
         log.warning("%s is not installed: %s", what, fault.message)
         return None
 

@@ -33,7 +33,6 @@ _ON_COLLECTION: dict[str, Verb] = {
 }
 NOT_FOUND = "the server could not find the requested resource"
 _NOT_ALLOWED = "the server does not allow this method on the requested resource"
-_LEAVING = "create not allowed while custom resource definition is terminating"
 
 _PLAIN: dict[Verb, Handler] = {
     "get": reading.get,
@@ -78,7 +77,7 @@ def handler_for(kind: Kind, target: Target, verb: Verb, special: Mapping[Place, 
     if verb in ("create", "deletecollection") and kind.namespaced and not target.namespace:
         raise faults.MethodNotAllowed(_NOT_ALLOWED)
     if not _is_taken(kind, verb):
-        raise faults.MethodNotAllowed(_LEAVING if kind.custom and verb == "create" else _NOT_ALLOWED)
+        raise faults.MethodNotAllowed(_NOT_ALLOWED)
     return _PLAIN[verb]
 
 
@@ -94,7 +93,7 @@ def _is_misplaced(kind: Kind, target: Target) -> bool:
 
 def _is_taken(kind: Kind, verb: Verb) -> bool:
     """A leaving definition no longer advertises changes, yet takes them: finalizers must come off."""
-    return verb in kind.verbs or (kind.custom and verb in ("update", "patch"))
+    return verb in kind.verbs or kind.custom
 
 
 def _subresource(kind: Kind, target: Target, verb: Verb) -> Handler:

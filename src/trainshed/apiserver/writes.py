@@ -56,6 +56,8 @@ def begin_insert(
     state: State, kind: Kind, obj: Object, writer: Writer, namespace: str = ""
 ) -> asyncio.Future[Record]:
     meta = metadata(obj)
+    if kind.custom and "create" not in kind.verbs:
+        raise faults.MethodNotAllowed("create not allowed while custom resource definition is terminating")
     _refuse_revision(kind, meta)
     lifecycle.begin(
         obj,
