@@ -4,16 +4,27 @@ set -eu
 cd "$(dirname "$0")/.."
 venv=${1:-.venv}
 
+fail() {
+    echo "Error: $1. Hint: $2." >&2
+    exit 3
+}
+
+is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
 find_python() {
-    for candidate in "${PYTHON:-}" python3 python3.13 python3.12 python3.11; do
-        [ -n "$candidate" ] || continue
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    if [ -n "${PYTHON:-}" ]; then
+        is_new_enough "$PYTHON" ||
+            fail "PYTHON=$PYTHON is not a Python 3.11 or newer" "name another one, or leave it out to have one looked for"
+        echo "$PYTHON"
+        return
+    fi
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11; do
+        if is_new_enough "$candidate"; then
             echo "$candidate"
             return
         fi
     done
-    echo "Error: no Python 3.11 or newer found. Hint: install one, or name it with PYTHON=/path/to/python3." >&2
-    exit 3
+    fail "no Python 3.11 or newer found" "install one, or name it with PYTHON=/path/to/python3"
 }
 
 # Tools that pods will need; the control plane works without them, so nothing here may fail the set-up.
@@ -30,15 +41,32 @@ system_packages() {
     echo "not installed: ${missing[*]} (needed to run pods; as root: apt-get install ${missing[*]})"
 }
 
+# Made once for all starts; without it the first `trainshed up` would take some seconds longer.
+schema_cache() {
+    [ -w "${HOME:-/nonexistent}" ] || return 0
+    echo "generating schemas"
+    "$venv/bin/python" - <<'END' || echo "not generated: the first start will do it"
+import os
+from trainshed.compose import datafolder
+from trainshed.kinds.schemas import Schemas
+
+Schemas.load(datafolder.locate(None, os.environ).cache)
+END
+}
+
 python=$(find_python)
-if [ ! -x "$venv/bin/python" ]; then
-    "$python" -m venv "$venv" || {
-        echo "Error: cannot make $venv. Hint: on Debian and Ubuntu, apt-get install python3-venv." >&2
-        exit 3
-    }
+if ! is_new_enough "$venv/bin/python"; then
+    echo "making $venv with $("$python" --version)"
+    "$python" -m venv --clear "$venv" ||
+        fail "cannot make $venv" "on Debian and Ubuntu, apt-get install python3-venv"
 fi
-pip() { "$venv/bin/python" -m pip -qq --disable-pip-version-check "$@"; }
+pip() {
+    "$venv/bin/python" -m pip -q --disable-pip-version-check "$@" ||
+        fail "pip could not install everything" "if the package index cannot be reached, see https_proxy and PIP_INDEX_URL"
+}
+echo "installing trainshed and the developer tools into $venv, about a minute"
 pip install --constraint constraints.txt pip
 pip install --constraint constraints.txt --editable . --group dev
 system_packages
+schema_cache
 echo "ready: $venv/bin/trainshed"
