@@ -36,7 +36,7 @@ async def delete_collection(call: Call) -> Answer:
     objects = [rendering.spoken(call.kind, record) for record in removed]
     metadata: Object = {"resourceVersion": str(call.state.store.revision)}
     wanted = negotiation.answer_form(call.request.header(b"accept"))
-    return reading.listed(call, objects, metadata, wanted)
+    return await reading.listed(call, objects, metadata, wanted)
 
 
 def _options(call: Call) -> removal.Options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -68,7 +69,7 @@ class Page:
     metadata: Object
 
 
-def list_(call: Call) -> Answer:
+async def list_(call: Call) -> Answer:
     check_list_parameters(call)
     page = _page(call)
     wanted = answer_form(call.request.header(b"accept"))
@@ -77,10 +78,10 @@ def list_(call: Call) -> Answer:
         rows = rendering.items(kind, page.records)
         return Answer(answers.joined_list(kind.list_kind, kind.api_version, page.metadata, rows))
     objects = [rendering.spoken(kind, record) for record in page.records]
-    return listed(call, objects, page.metadata, wanted)
+    return await listed(call, objects, page.metadata, wanted)
 
 
-def listed(call: Call, objects: Sequence[Object], metadata: Object, wanted: Wanted) -> Answer:
+async def listed(call: Call, objects: Sequence[Object], metadata: Object, wanted: Wanted) -> Answer:
     if wanted.form == "table":
         return answers.of(tables.table(call.kind, objects, table_options(call, wanted), metadata))
     if wanted.form in ("partial", "partial-list"):
@@ -89,7 +90,8 @@ def listed(call: Call, objects: Sequence[Object], metadata: Object, wanted: Want
     whole: Object = {"kind": call.kind.list_kind, "apiVersion": call.kind.api_version, "metadata": metadata}
     whole["items"] = list(bare)
     if wanted.form == "yaml":
-        return Answer(documents.write_yaml(whole), 200, b"application/yaml")
+        # In a thread: a long list takes seconds, in which nobody else would be answered.
+        return Answer(await asyncio.to_thread(documents.write_yaml, whole), 200, b"application/yaml")
     return answers.of(whole)
 
 
