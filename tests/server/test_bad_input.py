@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from tests.builders import a_config_map, a_pod_spec
 from tests.server.answers import sound
+from tests.server.asking import a_deployment, made
 from tests.server.mutations import PATCH_TYPES, Sent
 from tests.server.nonsense import BAD_DELETES, BAD_READS, GARBAGE, HARMLESS, NAMES, PATCHES
 from tests.server.wire import Wire
 from tests.servers import Cluster, Server
-from trainshed.kube.objects import JSON, encode
+from trainshed.kube.objects import JSON, Object, encode
 
 MAX_BODY = 3 * 1024 * 1024
 thorough = settings(
@@ -378,3 +379,19 @@ class TestSockets:
 def _head(wire: Wire, method: str, target: str, *fields: str) -> bytes:
     lines = [f"{method} {target} HTTP/1.1", "Host: x", f"Authorization: Bearer {wire.token}", *fields]
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
+
+
+class TestGrowth:
+    def test_patches_do_not_add_up_without_end(self, wire: Wire, space: str) -> None:
+        path = f"/apis/apps/v1/namespaces/{space}/deployments"
+        made(wire, path, a_deployment("some", containers=[{"name": "main", "image": "some", "env": []}]))
+        codes = []
+        for number in range(4):
+            part = {"name": f"PART_{number}", "value": "x" * (MAX_BODY // 3)}
+            place = "/spec/template/spec/containers/0/env"
+            growing: Object = {"op": "add", "path": f"{place}/-", "value": part}
+            if not number:
+                growing |= {"path": place, "value": [part]}
+            codes.append(wire.ask("PATCH", f"{path}/some", [growing], "application/json-patch+json").code)
+        assert codes == [200, 200, 413, 413]
+        assert wire.ask("DELETE", f"{path}/some").code == 200

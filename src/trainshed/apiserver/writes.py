@@ -22,7 +22,8 @@ from trainshed.kube.objects import JSON, Object, copied, encode, metadata
 from trainshed.store.records import Draft, Event, Key, Record
 
 GENERATED_NAME_TRIES = 8
-
+MOST_BYTES = 3 << 20
+"""Of one stored object, managedFields included; clusters take half of that."""
 
 SYSTEM = Identity("system:apiserver", groups=("system:masters",))
 """Who the server's own housekeeping writes as."""
@@ -246,8 +247,16 @@ def _put(
 ) -> asyncio.Future[Record]:
     stored = _stored_form(state, kind, obj)
     if writer.dry_run:
-        return done(_unsaved(key, stored, old))
-    future = state.store.put(key, lambda revision: _draft(stored, revision))
+        rehearsed = _unsaved(key, stored, old)
+        _refuse_growth(rehearsed.value, old, writer)
+        return done(rehearsed)
+
+    def make(revision: int) -> Draft:
+        draft = _draft(stored, revision)
+        _refuse_growth(draft.value, old, writer)
+        return draft
+
+    future = state.store.put(key, make)
     home = state.registry.stored(kind.stored_as) or kind
     _announce_when_durable(state, home, future, old)
     return future
@@ -299,6 +308,19 @@ def _described(obj: Object) -> Draft:
     meta = obj["metadata"]
     labels: JSON = meta.get("labels")
     return Draft(encode(obj), labels or None, _owner_uids(meta), meta["uid"])
+
+
+def _refuse_growth(value: bytes, old: Record | None, writer: Writer) -> None:
+    """Bodies are bounded, but patches add up. The server's own marks are no growth."""
+    if (
+        len(value) <= MOST_BYTES
+        or writer.user is SYSTEM
+        or (old is not None and len(value) <= len(old.value))
+    ):
+        return
+    raise faults.TooLarge(
+        f"Request entity too large: limit is {MOST_BYTES}, the object would have {len(value)}"
+    )
 
 
 def _owner_uids(meta: Object) -> tuple[str, ...]:
