@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from trainshed.cli.options import is_verbose
 from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
 
 INTERRUPTED = 130
+_OUTPUT_LOST = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
     name="trainshed",
@@ -69,12 +71,14 @@ def _run(arguments: Sequence[str]) -> int:
     except typer.Exit as error:
         return error.exit_code
     except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # typer makes this of it
+            raise error.__context__ from None
         return error.code if isinstance(error.code, int) else FAILED
-    except BrokenPipeError:
-        raise
     except Trouble as error:
         return _failed(error.message, error.hint, error.code)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _OUTPUT_LOST and not error.filename:
+            raise
         hint = "" if is_verbose() else "run it again with -v for details, and report it"
         return _failed(f"unexpected {type(error).__name__}: {error}", hint, FAILED)
 

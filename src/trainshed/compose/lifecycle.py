@@ -30,8 +30,8 @@ Announce = Callable[[ServerState], None]
 def start(folder: DataFolder, listen: Listen, ready: Announce) -> ServerState | None:
     """Have a server running in the background; `ready` is called when it answers.
 
-    One that was running before is returned instead. Raises `Trouble`. Whatever ends this early, a signal
-    or an error in `ready`, ends the new server too.
+    One that was running before is returned instead. Raises `Trouble`. Whatever ends this before `ready` is
+    called, a signal for example, ends the new server too.
     """
     folder.make()
     with turns.taken(folder, TURN_SECONDS, make=True) as turn:
@@ -100,20 +100,32 @@ def _spawn(folder: DataFolder, listen: Listen, turn: int | None, ready: Announce
     try:
         with interrupts.noted() as note:
             child, reading = _launch(folder, listen, turn)
-            line = _await_line(reading, note, START_SECONDS)
-            if line != serverprocess.READY and not note.signal:
-                raise _explained(line, child, folder)
-            found = statefile.running(folder.state)
-            if found is not None and not note.signal:
+            found = _await_ready(child, reading, note, folder)
+            if found is not None:
+                # It lives on without us; this keeps Python from warning that nobody waited for it.
+                child.returncode = 0
+                child = None
                 ready(found)
+                note.signal = 0  # it came too late
     except BaseException:
         if child is not None:
             _end(child)
         raise
-    # It lives on without us; this keeps Python from warning that nobody waited for it.
-    child.returncode = 0
+
+
+def _await_ready(
+    child: subprocess.Popen[bytes], reading: int, note: Noted, folder: DataFolder
+) -> ServerState | None:
+    """The server, or None when a signal came first. Raises `Trouble`."""
+    line = _await_line(reading, note, START_SECONDS)
+    if note.signal:
+        return None
+    if line != serverprocess.READY:
+        raise _explained(line, child, folder)
+    found = statefile.running(folder.state)
     if found is None:
         raise Trouble("the server ended right after its start", f"see {folder.log}")
+    return found
 
 
 def _launch(folder: DataFolder, listen: Listen, turn: int | None) -> tuple[subprocess.Popen[bytes], int]:

@@ -48,6 +48,7 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
         state = ServerState(me, address.url, address.host, address.port, __version__, now)
         statefile.write(folder.state, state)
         vigil.begin([folder.state, folder.database])
+        _log_address(state)
         ready(state)
 
     host, port = listen.address
@@ -101,7 +102,6 @@ def main() -> int:
 
     def ready(state: ServerState) -> None:
         signal.alarm(0)
-        log_address(state)
         if turn is not None:
             os.close(turn)
         _say(report, READY)
@@ -124,7 +124,7 @@ def main() -> int:
     return 0
 
 
-def log_address(state: ServerState) -> None:
+def _log_address(state: ServerState) -> None:
     where = f"every interface ({state.host}), here {state.url}" if state.host in EVERYWHERE else state.url
     log.info("listening on %s, process %s, version %s", where, state.process.pid, state.version)
 
