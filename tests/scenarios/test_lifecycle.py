@@ -9,71 +9,18 @@ import socket
 import sqlite3
 import ssl
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.places import Place, one_line_error
 from trainshed.compose import processes, statefile
 from trainshed.compose.processes import Process
 from trainshed.compose.statefile import ServerState
-from trainshed.kube.objects import JSON
-
-SOURCE = Path(__file__).parent.parent.parent / "src"
-
-
-@dataclass
-class Place:
-    """A data folder and the command that works on it."""
-
-    root: Path
-    environment: dict[str, str] = field(default_factory=dict)
-
-    def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            self.command(*arguments), capture_output=True, text=True, timeout=90, env=self.surroundings()
-        )
-        assert done.returncode == code, f"{done.returncode}: {done.stdout}{done.stderr}"
-        return done
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "trainshed", *arguments, "--data-dir", str(self.root)]
-
-    def surroundings(self) -> dict[str, str]:
-        return {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "error", **self.environment}
-
-    def status(self) -> JSON:
-        return json.loads(self.run("status", "-o", "json").stdout)
-
-    def answers(self, path: str) -> int:
-        """The HTTP status of a path, asked as the kubeconfig says."""
-        config = yaml.safe_load((self.root / "kubeconfig").read_text())
-        request = urllib.request.Request(config["clusters"][0]["cluster"]["server"] + path)
-        request.add_header("Authorization", f"Bearer {config['users'][0]['user']['token']}")
-        trusted = ssl.create_default_context(cafile=str(self.root / "pki" / "ca.crt"))
-        with urllib.request.urlopen(request, timeout=30, context=trusted) as answer:
-            return int(answer.status)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    place = Place(tmp_path / "data")
-    yield place
-    place.run("down")
-
-
-def one_line_error(done: subprocess.CompletedProcess[str]) -> str:
-    """What went to stderr, after checking that it is one line in the agreed form."""
-    lines = done.stderr.splitlines()
-    assert len(lines) == 1, done.stderr
-    assert lines[0].startswith("Error: ")
-    return lines[0]
 
 
 def test_up_tells_where_it_listens_and_how_to_use_it(place: Place) -> None:
@@ -241,6 +188,7 @@ def test_a_data_folder_of_a_newer_version_is_left_alone(place: Place) -> None:
     before = database.read_bytes()
     error = one_line_error(place.run("up", "--port", "0", code=3))
     assert "newer" in error
+    assert "Hint: upgrade with pip install -U trainshed." in error
     assert database.read_bytes() == before
 
 
@@ -249,7 +197,10 @@ def test_a_broken_authority_is_named_and_left_alone(place: Place) -> None:
     place.run("down")
     (place.root / "pki" / "ca.key").write_text("nonsense")
     (place.root / "pki" / "server.crt").unlink()
-    assert "certificate authority" in one_line_error(place.run("up", "--port", "0", code=3))
+    error = one_line_error(place.run("up", "--port", "0", code=3))
+    assert "certificate authority" in error
+    assert "(ca.crt or ca.key is damaged). Hint: restore it" in error
+    assert "http" not in error, "no words of the library's"
     assert (place.root / "pki" / "ca.key").read_text() == "nonsense"
 
 

@@ -136,7 +136,12 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         _calm_collector()
-        self._ready()
+        try:
+            self._ready()
+        except BaseException:  # uvicorn closes only what it served
+            for server in self.servers:
+                server.close()
+            raise
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
