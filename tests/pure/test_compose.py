@@ -4,14 +4,30 @@ import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from trainshed.compose import capabilities, datafolder, machine, processes, statefile, trouble
+from trainshed.compose import (
+    capabilities,
+    datafolder,
+    interrupts,
+    listening,
+    machine,
+    processes,
+    serverprocess,
+    statefile,
+    trouble,
+    turns,
+)
 from trainshed.compose.datafolder import DataFolder
+from trainshed.compose.listening import Listen
 from trainshed.compose.processes import Process
 from trainshed.compose.statefile import ServerState
 from trainshed.compose.trouble import Trouble
@@ -52,13 +68,113 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("number", "message"),
-    [(errno.ENOSPC, "no space left"), (errno.EROFS, "cannot write"), (errno.EIO, "cannot use")],
+    [
+        (errno.ENOSPC, "no space left"),
+        (errno.EROFS, "cannot write"),
+        (errno.EACCES, "cannot write"),
+        (errno.EISDIR, "/x is a folder"),
+        (errno.EIO, "cannot use"),
+    ],
 )
 def test_refusals_of_the_system_become_one_line_with_a_hint(number: int, message: str) -> None:
     found = trouble.from_os(OSError(number, os.strerror(number)), Path("/x"))
     assert found.message.startswith(message)
     assert found.hint
     assert found.code == 3
+
+
+def test_a_read_only_disk_is_told_from_a_missing_right() -> None:
+    read_only = trouble.from_os(OSError(errno.EROFS, os.strerror(errno.EROFS)), Path("/x"))
+    assert "mounted read-only" in read_only.hint
+    assert "owner" not in read_only.hint
+
+
+def refusal_to_listen(number: int, host: str, port: int) -> Trouble:
+    error = RuntimeError(f"cannot listen on {host}:{port}")
+    error.__cause__ = OSError(number, os.strerror(number))
+    return serverprocess.cannot_listen(error, host, port)
+
+
+def test_a_refused_address_says_what_would_be_allowed() -> None:
+    assert "below 1024" in refusal_to_listen(errno.EACCES, "127.0.0.1", 80).hint
+    assert "address of this machine" in refusal_to_listen(errno.EADDRNOTAVAIL, "192.0.2.1", 6443).hint
+    with a_listener() as port:
+        taken = refusal_to_listen(errno.EADDRINUSE, "127.0.0.1", port)
+    assert f"(process {os.getpid()})" in taken.message
+    assert "--port 0" in taken.hint
+
+
+@contextmanager
+def a_listener() -> Iterator[int]:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield listening.getsockname()[1]
+
+
+def test_doctor_tells_our_port_from_others(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path, tmp_path)
+    with a_listener() as port:
+        taken = machine.default_port(folder, port)
+        assert (taken.state, f"(process {os.getpid()})" in taken.found) == ("limited", True)
+        statefile.write(folder.state, replace(a_state(processes.this()), port=port))
+        assert machine.default_port(folder, port).found == f"ours (process {os.getpid()})"
+    assert machine.default_port(DataFolder(tmp_path / "other", tmp_path), port).found == "free"
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("0", "0.0.0.0"),
+        ("0.0.0.0", "0.0.0.0"),
+        ("::ffff:0.0.0.0", "0.0.0.0"),
+        ("0:0::0", "::"),
+        ("[::]", "::"),
+        ("127.1", "127.0.0.1"),
+        ("localhost", "localhost"),
+        ("fe80::1%eth0", "fe80::1%eth0"),
+    ],
+)
+def test_an_address_has_one_spelling(text: str, host: str) -> None:
+    assert listening.host(text) == host
+
+
+@pytest.mark.parametrize("text", ["", " ", "0 x", "a b", "\t", "." * 300, "a" * 64])
+def test_what_is_neither_address_nor_name_is_wrong_usage(text: str) -> None:
+    with pytest.raises(Trouble, match="--bind") as refused:
+        listening.host(text)
+    assert refused.value.code == trouble.WRONG_USAGE
+
+
+def test_only_what_was_asked_for_can_differ() -> None:
+    assert not Listen().differs_from("0.0.0.0", 7000)
+    assert not Listen("0.0.0.0", 0).differs_from("0.0.0.0", 7000)
+    assert Listen(port=7001).differs_from("0.0.0.0", 7000)
+    assert Listen(host="127.0.0.1").differs_from("0.0.0.0", 7000)
+    assert Listen().address == ("127.0.0.1", 6443)
+
+
+def test_a_signal_noted_is_raised_at_the_end() -> None:
+    with pytest.raises(KeyboardInterrupt), interrupts.noted():
+        signal.raise_signal(signal.SIGINT)
+    with pytest.raises(SystemExit, match="143"), interrupts.noted():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_turn_that_does_not_come_is_told(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path, tmp_path)
+    with turns.taken(folder, 1, make=True), pytest.raises(Trouble, match="busy"), turns.taken(folder, 0.05):
+        pass
+    with turns.taken(folder, 0):
+        folder.lock.unlink()
+        with turns.taken(folder, 0, make=True) as anew:
+            assert anew is not None, "a folder made anew has turns of its own"
+
+
+def test_nobody_ever_started_anything_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with turns.taken(DataFolder(tmp_path / "none", tmp_path), 0) as turn:
+        assert turn is None
 
 
 def test_a_trouble_survives_the_way_to_another_process() -> None:

@@ -33,6 +33,11 @@ def test_the_server_answers_to_loopback_kubernetes_and_its_host_name() -> None:
     assert "10.1.2.3" in tls.server_names("10.1.2.3", "w")
 
 
+def test_a_server_on_every_interface_answers_to_all_its_addresses() -> None:
+    assert {"10.1.2.3", "fd00::7"} <= set(tls.server_names("0.0.0.0", "w", ("10.1.2.3", "fd00::7")))
+    assert "10.1.2.3" not in tls.server_names("127.0.0.1", "w", ("10.1.2.3",))
+
+
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc", "workstation"])
 def test_a_strict_client_trusts_the_server_under_all_its_names(tmp_path: Path, name: str) -> None:
     made = tls.ensure(tmp_path, NAMES, NOW)

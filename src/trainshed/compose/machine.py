@@ -43,14 +43,14 @@ def python() -> Finding:
     return Finding("python", "ok", found, essential=True)
 
 
-def default_port(folder: DataFolder) -> Finding:
-    name = f"port {listening.PORT}"
+def default_port(folder: DataFolder, port: int = listening.PORT) -> Finding:
+    name = f"port {port}"
     ours = _running(folder)
-    if ours is not None and ours.port == listening.PORT:
+    if ours is not None and ours.port == port:
         return Finding(name, "ok", f"ours (process {ours.process.pid})")
-    if capabilities.can_listen(listening.HOST, listening.PORT):
+    if capabilities.can_listen(listening.HOST, port):
         return Finding(name, "ok", "free")
-    who = ports.holder(listening.HOST, listening.PORT)
+    who = ports.holder(listening.HOST, port)
     if ours is not None:
         return Finding(name, "ok", f"in use by {who}; ours is {ours.port} (process {ours.process.pid})")
     meaning = "the control plane needs another port"

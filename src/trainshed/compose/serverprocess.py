@@ -56,7 +56,7 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
     try:
         server.serve(settings, announce)
     except server.CannotListen as error:
-        raise _cannot_listen(error, host, port) from error
+        raise cannot_listen(error, host, port) from error
     except (BrokenCertificates, BrokenKey, StoreFault) as error:
         raise Trouble(error.what, error.hint) from error
     except Fault as error:
@@ -67,7 +67,7 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
         statefile.remove(folder.state, me)
 
 
-def _cannot_listen(error: Exception, host: str, port: int) -> Trouble:
+def cannot_listen(error: Exception, host: str, port: int) -> Trouble:
     number = getattr(error.__cause__, "errno", None)
     if number == errno.EADDRINUSE:
         return _port_taken(host, port)
