@@ -95,7 +95,8 @@ def main() -> int:
     signal.alarm(int(START_SECONDS) + 5)  # whoever started us may be gone: this ends a start that hangs
     asked = json.loads(sys.argv[1])
     descriptor, turn = int(asked["report"]), asked["turn"]
-    os.set_inheritable(descriptor, False)
+    for inherited in filter(None, (descriptor, turn)):
+        os.set_inheritable(inherited, False)
     report = os.fdopen(descriptor, "w", encoding="utf-8")
     folder = DataFolder(Path(asked["root"]), Path(asked["cache"]))
     logs.begin()
