@@ -14,7 +14,8 @@ from trainshed.kube.objects import Object
 
 def an_entry(name: str = "x") -> Entry:
     return Entry(
-        time=datetime(2027, 1, 15, 8, 0, 0, 250_000, UTC), verb="create", path="/api/v1/namespaces/a/pods", code=201, latency_ms=1.5,
+        time=datetime(2027, 1, 15, 8, 0, 0, 250_000, UTC),
+        verb="create", path="/api/v1/namespaces/a/pods", code=201, latency_ms=1.5,
         request_id="r1", user="jane", groups=("devs",), resource="pods", version="v1", namespace="a",
         name=name,
     )  # fmt: skip

@@ -27,8 +27,8 @@ BEFORE_FIRST_APPLY: Final = "before-first-apply"
 class Untypable(faults.BadRequest):
     """The applied object does not fit its schema.
 
-    Upstream answers 500 without a reason. The words and the missing reason are kept, so kubectl prints the same
-    line; the code is not, since the fault is the client's and clients repeat what ended in a 500.
+    Upstream answers 500 without a reason. The words and the missing reason are kept, so kubectl prints the
+    same line; the code is not, since the fault is the client's and clients repeat what ended in a 500.
     """
 
     reason = ""

@@ -1,7 +1,7 @@
 """Two editions of one definition served as one: what the stored one lacks is taken from ours.
 
-Kubeflow's manuals tell users to apply the CRDs of the version they follow. Without this, a v2.1 edition laid over
-ours would take away the fields of v2.2 and later, and the other way round; both dialects stay accepted instead.
+Kubeflow's manuals tell users to apply the CRDs of the version they follow. Without this, a v2.1 edition laid
+over ours would take away the fields of v2.2 and later, and the other way round; so both stay accepted.
 """
 
 from __future__ import annotations
