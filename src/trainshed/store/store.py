@@ -35,6 +35,7 @@ class Store:
         self._history = History(database.compacted, settings)
         self._pending: dict[Key, Write] = {}
         self._queued: deque[Write] = deque()
+        self._outbox: list[Write] = []
         self._epoch = 0
         self._is_closed = False
         self.cluster_id = database.cluster_id
@@ -71,6 +72,7 @@ class Store:
         """Flush, end the thread, let go of the folder. Twice is fine."""
         if not self._is_closed:
             self._is_closed = True
+            self._ship()
             await self._writer.close()
             self._folder.release()
 
@@ -150,8 +152,20 @@ class Store:
         write = Write(record, previous, deleted, row, self._epoch, self._loop.create_future())
         self._pending[record.key] = write
         self._queued.append(write)
-        self._writer.enqueue(write)
+        if not self._outbox:
+            self._loop.call_soon(self._ship)
+        self._outbox.append(write)
         return write.done
+
+    def _ship(self) -> None:
+        """Hand over what this turn of the event loop wrote, all at once.
+
+        Handing over one by one would give the writer's thread many small batches, and each commit makes the
+        event loop wait for the interpreter lock several times.
+        """
+        writes, self._outbox = self._outbox, []
+        for write in writes:
+            self._writer.enqueue(write)
 
     def _previous(self, key: Key, before: Record | None) -> int:
         if before is not None:
