@@ -60,18 +60,15 @@ def begin_insert(
     if kind.custom and "create" not in kind.verbs:
         raise faults.MethodNotAllowed("create not allowed while custom resource definition is terminating")
     _refuse_revision(kind, meta)
+    now = state.timestamp()
     lifecycle.begin(
-        obj,
-        namespace=namespace,
-        uid=state.new_uid(),
-        now=state.timestamp(),
-        generation=kind.rules.has_generation,
+        obj, namespace=namespace, uid=state.new_uid(), now=now, generation=kind.rules.has_generation
     )
     if kind.has_status:
         obj.pop("status", None)
     name = _choose_name(state, kind, meta, namespace)
     kind.rules.defaults(obj)
-    _track(state, kind, obj, None, writer)
+    _track(kind, obj, None, writer, now)
     kind.rules.on_create(obj)
     request = admission.Request(
         state, kind, "CREATE", obj, None, namespace, name, writer.user, writer.dry_run, writer.warn
@@ -118,7 +115,7 @@ def begin_replace(
     check_preconditions(kind, new, old, before)
     new = _merged_with_stored(kind, new, before, writer)
     kind.rules.defaults(new)
-    _track(state, kind, new, before, writer)
+    _track(kind, new, before, writer, state.timestamp())
     if writer.subresource != "status":
         kind.rules.on_update(new, before)
     key = old.key
@@ -168,7 +165,7 @@ def _writes_nothing(new: Object, before: Object) -> bool:
     return bool(metadata(new).get("managedFields") == metadata(before).get("managedFields"))
 
 
-def _track(state: State, kind: Kind, new: Object, before: Object | None, writer: Writer) -> None:
+def _track(kind: Kind, new: Object, before: Object | None, writer: Writer, now: str) -> None:
     """Note what the writer owns: after defaults, as upstream, but before the server fills in anything."""
     if writer.track:
         apply.track_update(
@@ -177,7 +174,7 @@ def _track(state: State, kind: Kind, new: Object, before: Object | None, writer:
             kind.schema(),
             manager=writer.manager,
             api_version=kind.api_version,
-            now=state.timestamp(),
+            now=now,
             subresource=writer.subresource,
         )
 

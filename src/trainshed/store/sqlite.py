@@ -95,8 +95,11 @@ class Database:
         places = 1 << (len(rows) - 1).bit_length()
         values: list[object] = []
         for row in rows:
-            values += row
-        values += [None] * ((places - len(rows)) * len(statements.COLUMNS))
+            values += row[:-1]
+            # sqlite3 looks for adapters of bytes and None at every use, holding the interpreter lock;
+            # numbers, texts and bytearrays it takes as they are.
+            values.append(bytearray(row[-1]))
+        values += [0] * ((places - len(rows)) * len(statements.COLUMNS))
         self._run(statements.append(places), values)
 
     def compact(self, after: int, upto: int) -> None:

@@ -43,11 +43,11 @@ CHECKPOINT: Final = "PRAGMA wal_checkpoint(PASSIVE)"
 
 @cache
 def append(rows: int) -> str:
-    """One statement that inserts up to `rows` rows; unused places are filled with NULLs and skipped.
+    """One statement that inserts up to `rows` rows; unused places are filled with zeros and skipped.
 
     One statement, because each one gives up the interpreter lock and may wait milliseconds to get it back
     while the event loop is busy.
     """
     row = f"({', '.join('?' * len(COLUMNS))})"
     values = ", ".join([row] * rows)
-    return f"INSERT INTO revisions SELECT * FROM (VALUES {values}) WHERE column1 IS NOT NULL"
+    return f"INSERT INTO revisions SELECT * FROM (VALUES {values}) WHERE column1 > 0"
