@@ -42,8 +42,14 @@ class Cluster:
 
     def environment(self) -> dict[str, str]:
         """The environment of programs under test: this cluster and a private HOME."""
-        kept = {key: os.environ[key] for key in ("PATH", "LANG", "LC_ALL", "TMPDIR") if key in os.environ}
-        return {**kept, "HOME": str(self.home), "KUBECONFIG": str(self.kubeconfig), "TERM": "dumb"}
+        kept = {key: os.environ[key] for key in ("PATH", "LANG", "LC_ALL") if key in os.environ}
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "TMPDIR": str(self.home),
+            "KUBECONFIG": str(self.kubeconfig),
+            "TERM": "dumb",
+        }
 
 
 @dataclass
