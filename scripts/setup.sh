@@ -27,17 +27,24 @@ find_python() {
     fail "no Python 3.11 or newer found" "install one, or name it with PYTHON=/path/to/python3"
 }
 
+# Debian packages, where that is possible; a new machine has no package lists until the first update.
+apt_install() {
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+    echo "installing $*"
+    apt_quietly install "$@" || { apt_quietly update && apt_quietly install "$@"; }
+}
+
+apt_quietly() {
+    DEBIAN_FRONTEND=noninteractive timeout 300 apt-get "$1" -y -qq --no-install-recommends "${@:2}" >/dev/null 2>&1
+}
+
 # Tools that pods will need; the control plane works without them, so nothing here may fail the set-up.
 system_packages() {
     missing=()
     command -v bwrap >/dev/null || missing+=(bubblewrap)
     command -v slirp4netns >/dev/null || command -v pasta >/dev/null || missing+=(slirp4netns)
     [ ${#missing[@]} -gt 0 ] || return 0
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        echo "installing ${missing[*]}"
-        DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq --no-install-recommends \
-            "${missing[@]}" >/dev/null 2>&1 && return 0
-    fi
+    apt_install "${missing[@]}" && return 0
     echo "not installed: ${missing[*]} (needed to run pods; as root: apt-get install ${missing[*]})"
 }
 
@@ -57,7 +64,8 @@ END
 python=$(find_python)
 if ! is_new_enough "$venv/bin/python"; then
     echo "making $venv with $("$python" --version)"
-    "$python" -m venv --clear "$venv" ||
+    "$python" -m venv --clear "$venv" >/dev/null 2>&1 ||
+        { apt_install python3-venv && "$python" -m venv --clear "$venv"; } ||
         fail "cannot make $venv" "on Debian and Ubuntu, apt-get install python3-venv"
 fi
 pip() {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from trainshed.kube.cel import library, operators, syntax, values
@@ -232,25 +232,26 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], JSON]]] = {
 
 
 def _junction(runs: Sequence[Run], decides: bool) -> Run:
-    """`&&` and `||`: a deciding operand wins over an error in another one, on either side."""
+    """`&&` and `||`."""
+    return lambda env: decided(((operand, env) for operand in runs), decides)
 
-    def run(env: Environment) -> bool:
-        failed: EvaluationError | None = None
-        for operand in runs:
-            try:
-                value = operand(env)
-            except EvaluationError as error:
-                failed = failed or error
-                continue
-            if value is decides:
-                return bool(decides)
-            if not isinstance(value, bool):
-                failed = failed or EvaluationError(NO_OVERLOAD)
-        if failed is not None:
-            raise failed
-        return not decides
 
-    return run
+def decided(claims: Iterable[tuple[Run, Environment]], decides: bool) -> bool:
+    """Whether claims hold together: a deciding one wins over an error in another one, on either side."""
+    failed: EvaluationError | None = None
+    for claim, env in claims:
+        try:
+            value = claim(env)
+        except EvaluationError as error:
+            failed = failed or error
+            continue
+        if value is decides:
+            return bool(decides)
+        if not isinstance(value, bool):
+            failed = failed or EvaluationError(NO_OVERLOAD)
+    if failed is not None:
+        raise failed
+    return not decides
 
 
 def _choice(condition: Run, chosen: Run, other: Run) -> Run:

@@ -7,7 +7,16 @@ from contextlib import contextmanager
 from typing import Final
 
 from trainshed.kube.cel import operators, syntax
-from trainshed.kube.cel.evaluation import BUDGET, Compiler, Environment, Part, Run, qualified, unescaped
+from trainshed.kube.cel.evaluation import (
+    BUDGET,
+    Compiler,
+    Environment,
+    Part,
+    Run,
+    decided,
+    qualified,
+    unescaped,
+)
 from trainshed.kube.cel.values import NO_OVERLOAD, NONE, EvaluationError, Optional, SyntaxFault
 from trainshed.kube.objects import JSON
 from trainshed.kube.structure import Schema
@@ -132,26 +141,14 @@ def _pairs(value: JSON, count: int) -> Iterator[tuple[JSON, ...]]:
 
 
 def _quantified(decides: bool) -> Callable[[_Loop], Run]:
-    """`all` and `exists`; like `&&` and `||`, a deciding element wins over errors in others."""
+    """`all` and `exists`: `&&` and `||` over the elements."""
 
     def build(loop: _Loop) -> Run:
         body = loop.bodies[0]
 
         def run(outer: Environment) -> bool:
-            env, failed = dict(outer), None
-            for _ in loop.steps(env):
-                try:
-                    value = body(env)
-                except EvaluationError as error:
-                    failed = failed or error
-                    continue
-                if value is decides:
-                    return bool(decides)
-                if not isinstance(value, bool):
-                    failed = failed or EvaluationError(NO_OVERLOAD)
-            if failed is not None:
-                raise failed
-            return not decides
+            env = dict(outer)
+            return decided(((body, env) for _ in loop.steps(env)), decides)
 
         return run
 
