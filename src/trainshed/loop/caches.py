@@ -1,0 +1,37 @@
+"""The caches of a run: one per kind, however many controllers ask for it and by whatever words."""
+
+from __future__ import annotations
+
+from trainshed.client.requests import Resource
+from trainshed.kube.objects import Object
+from trainshed.loop.cache import Cache
+
+
+class Caches:
+    def __init__(self) -> None:
+        self._by_words: dict[str, Cache] = {}
+        self._by_type: dict[tuple[str, str], Cache] = {}
+        self._resources: dict[Resource, Cache] = {}
+
+    def add(self, words: str, resource: Resource, *index_labels: str) -> Cache:
+        """The cache of a kind, made on first request; also found by these words from now on."""
+        if resource not in self._resources:
+            self._resources[resource] = Cache()
+            self._by_type[(resource.api_version, resource.kind)] = self._resources[resource]
+        cache = self._by_words[words] = self._resources[resource]
+        cache.index(*index_labels)
+        return cache
+
+    def find(self, words: str) -> Cache:
+        if words not in self._by_words:
+            raise LookupError(f"no controller of this run watches {words}")
+        return self._by_words[words]
+
+    def of_resource(self, resource: Resource) -> Cache | None:
+        return self._resources.get(resource)
+
+    def of_object(self, obj: Object) -> Cache | None:
+        return self._by_type.get((obj.get("apiVersion") or "", obj.get("kind") or ""))
+
+    def items(self) -> list[tuple[Resource, Cache]]:
+        return [*self._resources.items()]

@@ -1,0 +1,112 @@
+"""What a pass may see and do: caches to read, writes that show in them at once, events, the time.
+
+The writes have the signatures of `client.Client`; they are signed with the controller's name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from datetime import datetime
+from typing import Literal
+
+from trainshed.client.client import Client
+from trainshed.client.requests import PLAIN, PLAIN_DELETE, Delete, PatchType, Resource, Write
+from trainshed.kube.objects import JSON, Object, dig
+from trainshed.loop.cache import Cache
+from trainshed.loop.caches import Caches
+from trainshed.loop.events import Recorder
+from trainshed.loop.keys import Key
+
+Clock = Callable[[], datetime]
+
+
+class World:
+    def __init__(self, name: str, client: Client, caches: Caches, recorder: Recorder, clock: Clock) -> None:
+        self.name, self.client, self.clock = name, client, clock
+        self._caches, self._recorder = caches, recorder
+
+    def cache(self, kind: str) -> Cache:
+        """The cache of a kind some controller watches, by the words kubectl takes."""
+        return self._caches.find(kind)
+
+    def event(self, about: Object, type: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+        """Queue an event; equal ones are counted, and whatever becomes of it the caller goes on."""
+        self._recorder.record(self.name, about, type, reason, message)
+
+    # --- writing ---
+
+    async def create(self, obj: Object, namespace: str | None = None, write: Write = PLAIN) -> Object:
+        return self._learned(await self.client.create(obj, namespace, self._signed(write)), write)
+
+    async def create_under(
+        self, kind: str | Resource, name: str, subresource: str, obj: Object, namespace: str | None = None
+    ) -> Object:
+        """POST to a subresource, such as a pod's binding; the caches learn of its effect by their watch."""
+        return await self.client.create_under(kind, name, subresource, obj, namespace)
+
+    async def replace(
+        self, obj: Object, namespace: str | None = None, *, subresource: str = "", write: Write = PLAIN
+    ) -> Object:
+        written = await self.client.replace(
+            obj, namespace, subresource=subresource, write=self._signed(write)
+        )
+        return self._learned(written, write)
+
+    async def write_status(self, obj: Object, namespace: str | None = None, write: Write = PLAIN) -> Object:
+        return await self.replace(obj, namespace, subresource="status", write=write)
+
+    async def patch(
+        self,
+        kind: str | Resource,
+        name: str,
+        changes: JSON,
+        namespace: str | None = None,
+        *,
+        type: PatchType = "merge",
+        subresource: str = "",
+        write: Write = PLAIN,
+    ) -> Object:
+        written = await self.client.patch(
+            kind, name, changes, namespace, type=type, subresource=subresource, write=self._signed(write)
+        )
+        return self._learned(written, write)
+
+    async def apply(
+        self,
+        obj: Object,
+        namespace: str | None = None,
+        *,
+        force: bool = False,
+        subresource: str = "",
+        write: Write = PLAIN,
+    ) -> Object:
+        written = await self.client.apply(
+            obj, namespace, force=force, subresource=subresource, write=self._signed(write)
+        )
+        return self._learned(written, write)
+
+    async def delete(
+        self, kind: str | Resource, name: str, namespace: str | None = None, options: Delete = PLAIN_DELETE
+    ) -> Object:
+        answer = await self.client.delete(kind, name, namespace, options)
+        if options.dry_run:
+            return answer
+        if answer.get("kind") != "Status":
+            return self._learned(answer, PLAIN)
+        resource = await self.client.resource(kind)
+        place = self.client.namespace if namespace is None else namespace
+        uid = dig(answer, "details", "uid") or options.uid
+        cache = self._caches.of_resource(resource)
+        if cache is not None and uid:
+            cache.forget(Key(place if resource.namespaced else "", name), uid)
+        return answer
+
+    def _signed(self, write: Write) -> Write:
+        return write if write.manager else dataclasses.replace(write, manager=self.name)
+
+    def _learned(self, obj: Object, write: Write) -> Object:
+        cache = None if write.dry_run else self._caches.of_object(obj)
+        if cache is not None:
+            cache.learn(obj)
+        return obj
