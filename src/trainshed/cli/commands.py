@@ -9,7 +9,24 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from trainshed.cli import doctor, down, invocation, kubeconfig, status, up, version
+from trainshed.cli import (
+    changes,
+    describe,
+    doctor,
+    down,
+    events,
+    get,
+    invocation,
+    joblogs,
+    kubeconfig,
+    runtimes,
+    status,
+    up,
+    version,
+)
+from trainshed.cli import (
+    run as running,
+)
 from trainshed.cli.options import is_verbose
 from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
 
@@ -26,6 +43,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., None]] = {
+    "run": running.run,
+    "get": get.get,
+    "describe": describe.describe,
+    "logs": joblogs.logs,
+    "events": events.events,
+    "suspend": changes.suspend,
+    "resume": changes.resume,
+    "delete": changes.delete,
+    "runtimes": runtimes.runtimes,
     "up": up.up,
     "down": down.down,
     "status": status.status,

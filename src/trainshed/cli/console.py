@@ -1,0 +1,38 @@
+"""Lines of a running job on the terminal: one colour per rank, news between them on standard error."""
+
+from __future__ import annotations
+
+import sys
+
+from trainshed.cli import invocation
+
+_COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
+_MOST_LABEL = 24
+
+
+def say(text: str) -> None:
+    """News for the person who waits; kept apart from the job's own lines."""
+    print(_styled(text, "2") if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
+
+
+def say_end(text: str, *, good: bool) -> None:
+    print(_styled(text, "32" if good else "31") if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
+
+
+def say_follow(name: str) -> None:
+    say(f"follow it with {invocation.command('logs', '-f', name)}")
+
+
+def line(label: str, rank: int, text: str) -> None:
+    shown = f"[{label[:_MOST_LABEL]}]"
+    if sys.stdout.isatty():
+        shown = _styled(shown, str(_COLOURS[rank % len(_COLOURS)]))
+    sys.stdout.write(f"{shown} {text}\n")
+
+
+def flush() -> None:
+    sys.stdout.flush()
+
+
+def _styled(text: str, style: str) -> str:
+    return f"\033[{style}m{text}\033[0m"

@@ -1,0 +1,135 @@
+"""`trainshed describe`: one TrainJob from its spec to its pods and events, and why it is where it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainshed.cli import events, output, target
+from trainshed.cli.options import DataDir, Verbose
+from trainshed.cli.target import Context, Kubeconfig, Namespace
+from trainshed.jobs import summary
+from trainshed.jobs.summary import Summary
+from trainshed.kube import ages
+from trainshed.kube.objects import Object, dig, text
+
+if TYPE_CHECKING:
+    from trainshed.client.client import Client
+
+_MOST_EVENTS = 15
+_POD_COLUMNS = ("RANK", "ROLE", "POD", "NODE", "STATE", "RESTARTS", "ATTEMPT", "MESSAGE")
+_COLOURS = {"Running": "green", "Completed": "green", "Error": "red", "OOMKilled": "red"}
+
+
+def describe(
+    name: Annotated[str, typer.Argument(metavar="<name>", help="A TrainJob.")],
+    namespace: Namespace = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    data_dir: DataDir = None,
+    verbose: Verbose = False,
+) -> None:
+    """Show a TrainJob with its pods, conditions and latest events."""
+    where = target.chosen(data_dir, kubeconfig, context, namespace)
+    job, jobset, pods, happened = target.perform(where, lambda client: _fetch(client, name))
+    now = datetime.now(UTC)
+    print(output.pairs(_facts(summary.summarize(job, jobset, pods), job, jobset, now)))
+    _section("Conditions", ("TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"), _conditions(job, now))
+    _section("Pods", _POD_COLUMNS, [_pod_row(pod) for pod in summary.in_order(pods)])
+    _section("Events", events.COLUMNS, [events.row(event, now) for event in happened[-_MOST_EVENTS:]])
+
+
+async def _fetch(client: Client, name: str) -> tuple[Object, Object | None, list[Object], list[Object]]:
+    from trainshed.client.requests import Where
+
+    job = await client.get("trainjobs.trainer.kubeflow.org", name, client.namespace)
+    jobset = await client.find("jobsets", name, client.namespace)
+    mine = Where(labels=f"{summary.JOBSET_NAME}={name}")
+    pods = (await client.list("pods", client.namespace, mine)).items
+    return job, jobset, pods, await events.fetch(client, name)
+
+
+def _facts(found: Summary, job: Object, jobset: Object | None, now: datetime) -> dict[str, str]:
+    facts = {
+        "name": f"{found.namespace}/{found.name}",
+        "state": found.state,
+        "verdict": found.message,
+        "runtime": found.runtime,
+        "nodes": str(found.nodes),
+        "processes": str(dig(job, "spec", "trainer", "numProcPerNode") or ""),
+        "image": text(job, "spec", "trainer", "image"),
+        "restarts": _restarts(found, jobset),
+        "created": _moment(found.created, now),
+        "finished": _moment(found.finished, now),
+        "took": _duration(found),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _restarts(found: Summary, jobset: Object | None) -> str:
+    most = dig(jobset, "spec", "failurePolicy", "maxRestarts")
+    whole = int(dig(jobset, "status", "restarts") or 0)
+    limit = f" of {most}" if most is not None else ""
+    return f"{found.restarts} ({whole}{limit} of the whole job)" if found.restarts or most is not None else ""
+
+
+def _moment(when: datetime | None, now: datetime) -> str:
+    return f"{ages.timestamp(when)} ({ages.human_age(when, now)} ago)" if when else ""
+
+
+def _duration(found: Summary) -> str:
+    if not found.created or not found.finished:
+        return ""
+    return f"{(found.finished - found.created).total_seconds():.0f} s"
+
+
+def _conditions(job: Object, now: datetime) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for condition in dig(job, "status", "conditions") or []:
+        since = ages.parse_timestamp(text(condition, "lastTransitionTime"))
+        rows.append(
+            (
+                text(condition, "type"),
+                text(condition, "status"),
+                ages.human_age(since, now) if since else "",
+                text(condition, "reason"),
+                text(condition, "message"),
+            )
+        )
+    return rows
+
+
+def _pod_row(pod: Object) -> tuple[str, ...]:
+    state, message = pod_state(pod)
+    return (
+        str(summary.rank_of(pod)),
+        summary.role_of(pod),
+        text(pod, "metadata", "name"),
+        text(pod, "spec", "nodeName"),
+        state,
+        str(summary.container_restarts([pod])),
+        str(summary.attempt_of(pod)),
+        message,
+    )
+
+
+def pod_state(pod: Object) -> tuple[str, str]:
+    """The most telling state among a pod's containers, and its words."""
+    for part in ("initContainerStatuses", "containerStatuses"):
+        for status in dig(pod, "status", part) or []:
+            for kind in ("waiting", "terminated"):
+                state = dig(status, "state", kind)
+                if state and state.get("reason") != "Completed":
+                    return text(state, "reason"), " ".join(text(state, "message").split())[-200:]
+    claims: list[Object] = dig(pod, "status", "conditions") or []
+    waiting: Object = next((item for item in claims if item.get("status") == "False"), {})
+    phase = text(pod, "status", "phase")
+    return phase, text(waiting, "message") if phase == "Pending" else ""
+
+
+def _section(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    if rows:
+        print(f"\n{title}")
+        output.table(columns, rows, {**_COLOURS, **events.COLOURS})

@@ -1,0 +1,187 @@
+"""Following a job on the terminal: its lines, its news, Ctrl-C, and the exit code of its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from dataclasses import dataclass, field
+
+from trainshed.cli import console
+from trainshed.client.client import Client
+from trainshed.client.requests import Delete, Where
+from trainshed.jobs import following
+from trainshed.jobs.following import TRAINJOBS, Ended, Heard, Line, News
+from trainshed.jobs.summary import Summary
+from trainshed.kube import faults
+
+INTERRUPTED = 130
+STOP_SECONDS = 60.0
+_QUESTION = "Stop the job? [y]es, [n]o, [d]etach (Ctrl-C again stops it): "
+
+
+@dataclass(slots=True)
+class _Wish:
+    """What Ctrl-C and the answer to it asked for."""
+
+    asked: int = 0
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    outcome: str = ""
+
+
+async def to_the_end(
+    client: Client, name: str, *, rank: int | None = None, remove: bool = False, owned: bool = True
+) -> int:
+    """Print what happens until the job has ended; its exit code.
+
+    Ctrl-C asks once, then stops the job; one that is not `owned` by this command goes on without it.
+    """
+    with _ctrl_c(owned) as wish:
+        code = await _print_all(client, name, rank, wish)
+    if wish.outcome == "detach":
+        console.say_follow(name)
+        return 0
+    if wish.outcome == "leave":
+        return INTERRUPTED
+    if wish.outcome == "stop":
+        return await _stop(client, name)
+    if remove:
+        await _stop(client, name)
+    return code
+
+
+async def _print_all(client: Client, name: str, rank: int | None, wish: _Wish) -> int:
+    stream = following.follow(client, name, client.namespace, rank=rank)
+    said = ""
+    async for heard in _until(stream, wish):
+        if isinstance(heard, Line):
+            console.line(heard.source.label, heard.source.rank, heard.text)
+        elif isinstance(heard, News):
+            said = _say_news(heard, said)
+        else:
+            console.flush()
+            return _say_end(name, heard.summary)
+    return INTERRUPTED
+
+
+async def _until(stream: AsyncGenerator[Heard, None], wish: _Wish) -> AsyncIterator[Heard]:
+    """The stream, until Ctrl-C decided otherwise. Lines are flushed whenever there is a pause."""
+    changed = asyncio.ensure_future(wish.changed.wait())
+    getting: asyncio.Future[Heard] | None = None
+    try:
+        while not wish.changed.is_set():
+            getting = asyncio.ensure_future(anext(stream))
+            if not getting.done():
+                await asyncio.sleep(0)
+            if not getting.done():
+                console.flush()
+                await asyncio.wait((getting, changed), return_when=asyncio.FIRST_COMPLETED)
+            if not getting.done():
+                return
+            heard = getting.result()
+            yield heard
+            if isinstance(heard, Ended):
+                return
+    finally:
+        changed.cancel()
+        if getting is not None and not getting.done():
+            getting.cancel()
+            await asyncio.gather(getting, return_exceptions=True)
+        await stream.aclose()
+
+
+def _say_news(news: News, said: str) -> str:
+    """Tell what changed, each thing once."""
+    text = f"{news.summary.state.lower()}: {news.summary.message}" if news.summary.message else ""
+    text = news.summary.message if news.summary.message.startswith(("waiting", "restart")) else text
+    if news.summary.is_finished or not text or text == said:
+        return said
+    console.flush()
+    console.say(text)
+    return text
+
+
+def _say_end(name: str, summary: Summary | None) -> int:
+    if summary is None:
+        console.say_end(f"{name} was deleted", good=False)
+        return 1
+    took = ""
+    if summary.created and summary.finished:
+        took = f" after {(summary.finished - summary.created).total_seconds():.0f} s"
+    good = summary.state == "Complete"
+    console.say_end(f"{name}: {summary.state}{took}: {summary.message}", good=good)
+    return 0 if good else 1
+
+
+# --- Ctrl-C -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _ctrl_c(owned: bool) -> Iterator[_Wish]:
+    loop, wish = asyncio.get_running_loop(), _Wish()
+    if owned:
+        loop.add_signal_handler(signal.SIGINT, _interrupted, loop, wish)
+    else:
+        loop.add_signal_handler(signal.SIGINT, _decide, wish, "leave")
+    loop.add_signal_handler(signal.SIGTERM, _decide, wish, "stop" if owned else "leave")
+    try:
+        yield wish
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        loop.remove_signal_handler(signal.SIGTERM)
+        _stop_listening(loop)
+
+
+def _interrupted(loop: asyncio.AbstractEventLoop, wish: _Wish) -> None:
+    wish.asked += 1
+    if wish.asked > 1 or not sys.stdin.isatty():
+        return _decide(wish, "stop")
+    console.flush()
+    sys.stderr.write(f"\n{_QUESTION}")
+    sys.stderr.flush()
+    loop.add_reader(sys.stdin, _answered, loop, wish)
+
+
+def _answered(loop: asyncio.AbstractEventLoop, wish: _Wish) -> None:
+    answer = sys.stdin.readline().strip().lower()
+    _stop_listening(loop)
+    wish.asked = 0
+    if answer in ("y", "yes", ""):
+        _decide(wish, "stop")
+    elif answer in ("d", "detach"):
+        _decide(wish, "detach")
+
+
+def _stop_listening(loop: asyncio.AbstractEventLoop) -> None:
+    with contextlib.suppress(ValueError, OSError):
+        loop.remove_reader(sys.stdin)
+
+
+def _decide(wish: _Wish, outcome: str) -> None:
+    wish.outcome = outcome
+    wish.changed.set()
+
+
+async def _stop(client: Client, name: str) -> int:
+    """Delete the job and wait until its pods have ended."""
+    console.say(f"stopping {name}")
+    try:
+        await client.delete(TRAINJOBS, name, client.namespace, Delete(propagation="Foreground"))
+        async with asyncio.timeout(STOP_SECONDS):
+            await gone(client, name)
+    except faults.NotFound:
+        pass
+    except TimeoutError:
+        console.say(f"{name} is still stopping; it goes on doing so")
+    return INTERRUPTED
+
+
+async def gone(client: Client, name: str) -> None:
+    there = False
+    async with client.watch(TRAINJOBS, client.namespace, Where(fields=f"metadata.name={name}")) as changes:
+        async for change in changes:
+            if change.type == "DELETED" or (change.type == "SYNCED" and not there):
+                return
+            there = True

@@ -1,0 +1,107 @@
+"""`trainshed logs`: the lines of a TrainJob, of all ranks or one, as they are or as they come."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainshed.cli import console, target
+from trainshed.cli.options import DataDir, Verbose
+from trainshed.cli.target import Context, Kubeconfig, Namespace
+from trainshed.compose.trouble import FAILED, Trouble
+from trainshed.jobs import summary
+from trainshed.kube.objects import Object, dig, text
+
+if TYPE_CHECKING:
+    from trainshed.client.client import Client
+    from trainshed.client.requests import LogOptions
+
+TRAINJOBS = "trainjobs.trainer.kubeflow.org"
+
+
+def logs(
+    name: Annotated[str, typer.Argument(metavar="<name>", help="A TrainJob.")],
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the job has ended.")] = False,
+    rank: Annotated[
+        int | None, typer.Option("--rank", min=0, help="Only this node's lines.", show_default=False)
+    ] = None,
+    container: Annotated[
+        str, typer.Option("-c", "--container", help="Another container than the trainer.", show_default=False)
+    ] = "",
+    previous: Annotated[bool, typer.Option("--previous", "-p", help="The run before a restart.")] = False,
+    tail: Annotated[
+        int | None, typer.Option("--tail", min=0, help="Only so many last lines each.", show_default=False)
+    ] = None,
+    timestamps: Annotated[bool, typer.Option("--timestamps", help="Put the time before each line.")] = False,
+    namespace: Namespace = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    data_dir: DataDir = None,
+    verbose: Verbose = False,
+) -> None:
+    """Print what the pods of a TrainJob wrote."""
+    where = target.chosen(data_dir, kubeconfig, context, namespace)
+    if follow:
+        raise typer.Exit(target.perform(where, lambda client: _follow(client, name, rank)))
+    from trainshed.client.requests import LogOptions
+
+    options = LogOptions(container=container, previous=previous, timestamps=timestamps, tail_lines=tail)
+    target.perform(where, lambda client: _print_all(client, name, rank, options))
+
+
+async def _follow(client: Client, name: str, rank: int | None) -> int:
+    from trainshed.cli import following
+
+    await client.get(TRAINJOBS, name, client.namespace)
+    return await following.to_the_end(client, name, rank=rank, owned=False)
+
+
+async def _print_all(client: Client, name: str, rank: int | None, options: LogOptions) -> None:
+    from trainshed.client.requests import Where
+
+    await client.get(TRAINJOBS, name, client.namespace)
+    mine = Where(labels=f"{summary.JOBSET_NAME}={name}")
+    pods = summary.in_order((await client.list("pods", client.namespace, mine)).items)
+    chosen = [pod for pod in pods if rank is None or summary.rank_of(pod) == rank]
+    if not chosen:
+        raise Trouble(_no_pods(name, rank, pods), "see what it waits for with `describe`", FAILED)
+    for pod in chosen:
+        await _print_one(client, pod, options, alone=len(chosen) == 1)
+
+
+def _no_pods(name: str, rank: int | None, pods: list[Object]) -> str:
+    if pods and rank is not None:
+        return f"{name} has no rank {rank}; it has {', '.join(str(summary.rank_of(pod)) for pod in pods)}"
+    return f"{name} has no pods, and so no lines"
+
+
+async def _print_one(client: Client, pod: Object, options: LogOptions, *, alone: bool) -> None:
+    import dataclasses
+
+    from trainshed.kube import faults
+
+    rank, role = summary.rank_of(pod), summary.role_of(pod)
+    chosen = dataclasses.replace(options, container=options.container or _main(pod))
+    label = str(rank) if role == "node" else f"{role} {rank}"
+    rest = b""
+    try:
+        async for piece in client.logs(text(pod, "metadata", "name"), client.namespace, chosen):
+            if alone:
+                sys.stdout.write(piece.decode(errors="replace"))
+                continue
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                console.line(label, rank, line.decode(errors="replace"))
+    except faults.BadRequest as why:
+        if alone:
+            raise
+        console.say(f"[{label}] {why}")
+    if rest:
+        console.line(label, rank, rest.decode(errors="replace"))
+
+
+def _main(pod: Object) -> str:
+    names = [str(container.get("name")) for container in dig(pod, "spec", "containers") or []]
+    return "node" if "node" in names else names[0]

@@ -1,0 +1,93 @@
+"""Which cluster a command is about: the embedded one unless told otherwise, and how failures there read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from trainshed.cli.options import folder_of
+from trainshed.compose.datafolder import DataFolder
+from trainshed.compose.trouble import CANNOT_START, FAILED, HERE, PROGRAM, Trouble
+
+if TYPE_CHECKING:
+    from trainshed.client.client import Client
+
+T = TypeVar("T")
+
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--kubeconfig",
+        metavar="<path>",
+        help="Use the cluster of this kubeconfig instead of the one on this machine.",
+        show_default=False,
+    ),
+]
+Context = Annotated[
+    str,
+    typer.Option("--context", metavar="<name>", help="Context in that kubeconfig.", show_default=False),
+]
+Namespace = Annotated[
+    str,
+    typer.Option("-n", "--namespace", metavar="<name>", help="Namespace to work in.", show_default=False),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    folder: DataFolder
+    kubeconfig: Path | None = None
+    context: str = ""
+    namespace: str = ""
+
+    @property
+    def is_embedded(self) -> bool:
+        return self.kubeconfig is None and not self.context
+
+
+def chosen(data_dir: Path | None, kubeconfig: Path | None, context: str, namespace: str) -> Target:
+    return Target(folder_of(data_dir), kubeconfig, context, namespace)
+
+
+def perform(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
+    """Do something with a client of the target; what goes wrong is one line."""
+    # Imported here: the help texts of all commands must not wait for the network's machinery.
+    import asyncio
+
+    from trainshed.client.failures import Failure
+    from trainshed.kube.faults import Fault
+
+    try:
+        return asyncio.run(_with_client(target, work))
+    except Fault as fault:
+        raise refused(fault) from fault
+    except Failure as failure:
+        hint = f"start it with {PROGRAM} up{HERE}" if target.is_embedded else "check --kubeconfig"
+        raise Trouble(str(failure), hint, CANNOT_START) from failure
+
+
+def refused(fault: Exception) -> Trouble:
+    return Trouble(str(fault), "", FAILED)
+
+
+async def _with_client(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
+    from trainshed.client import kubeconfig
+    from trainshed.client.client import Client
+
+    config = kubeconfig.load(_path(target), target.context)
+    async with Client.connect(config) as client:
+        if target.namespace:
+            client.namespace = target.namespace
+        return await work(client)
+
+
+def _path(target: Target) -> Path | None:
+    if not target.is_embedded:
+        return target.kubeconfig
+    if not target.folder.kubeconfig.exists():
+        raise Trouble("the control plane was never started here", f"start it with {PROGRAM} up{HERE}")
+    return target.folder.kubeconfig

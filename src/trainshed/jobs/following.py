@@ -1,0 +1,232 @@
+"""A TrainJob as it goes: its pods' lines as they are written, what it waits for, and how it ends.
+
+    async for heard in following.follow(client, "train-7f3k", "default"):
+        ...                                        # Line, News, and at last Ended
+
+Every container run is read once, from its first line: one that starts again is read again, one that had ended
+before its pod was seen is read by `previous`. Lines of a finished job all arrive before `Ended`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass, field
+
+from trainshed.client.client import Client
+from trainshed.client.failures import ConnectionFailure
+from trainshed.client.requests import LogOptions, Where
+from trainshed.jobs import summary
+from trainshed.jobs.summary import Summary
+from trainshed.kube import faults
+from trainshed.kube.objects import Object, dig, text
+
+log = logging.getLogger(__name__)
+
+TRAINJOBS = "trainjobs.trainer.kubeflow.org"
+_STATUSES = ("initContainerStatuses", "containerStatuses")
+_QUEUE = 4096
+_LAST_WORDS_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a line comes from."""
+
+    pod: str
+    role: str
+    rank: int
+    container: str
+    attempt: int
+    run: int
+
+    @property
+    def label(self) -> str:
+        """What tells it from its neighbours: `0`, `launcher`, `0 git-clone`."""
+        place = (
+            str(self.rank) if self.role == "node" else f"{self.role} {self.rank}" if self.rank else self.role
+        )
+        return place if self.container == "node" else f"{place} {self.container}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    source: Source
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    summary: Summary
+    ready: int
+    pods: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    summary: Summary | None
+    """None where the job was deleted."""
+
+
+Heard = Line | News | Ended
+
+
+@dataclass(slots=True)
+class _Follower:
+    client: Client
+    name: str
+    namespace: str
+    rank: int | None
+    heard: asyncio.Queue[Heard] = field(default_factory=lambda: asyncio.Queue(_QUEUE))
+    job: Object | None = None
+    pods: dict[str, Object] = field(default_factory=dict)
+    begun: set[tuple[str, str, int]] = field(default_factory=set)
+    readers: set[asyncio.Task[None]] = field(default_factory=set)
+    told: News | None = None
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+async def follow(
+    client: Client, name: str, namespace: str, *, rank: int | None = None
+) -> AsyncGenerator[Heard, None]:
+    """Everything there is to hear of a job, until it has ended or is deleted."""
+    follower = _Follower(client, name, namespace, rank)
+    task = asyncio.create_task(_watch(follower), name=f"follow {namespace}/{name}")
+    try:
+        while True:
+            heard = await _next(follower, task)
+            yield heard
+            if isinstance(heard, Ended):
+                return
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _next(follower: _Follower, task: asyncio.Task[None]) -> Heard:
+    getting = asyncio.ensure_future(follower.heard.get())
+    await asyncio.wait((getting, task), return_when=asyncio.FIRST_COMPLETED)
+    if getting.done():
+        return getting.result()
+    if not follower.heard.empty():
+        return await getting
+    getting.cancel()
+    await task  # raises what ended it
+    return Ended(None)
+
+
+async def _watch(follower: _Follower) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            watchers = [group.create_task(_jobs(follower)), group.create_task(_pods(follower, group))]
+            await follower.over.wait()
+            await _last_words(follower, group)
+            for watcher in watchers:
+                watcher.cancel()
+            for reader in list(follower.readers):
+                reader.cancel()
+    except* (faults.Fault, ConnectionFailure) as group_of:
+        raise group_of.exceptions[0] from None
+    final = summary.summarize(follower.job, None, ()) if follower.job else None
+    await follower.heard.put(Ended(final))
+
+
+async def _jobs(follower: _Follower) -> None:
+    where = Where(fields=f"metadata.name={follower.name}")
+    async with follower.client.watch(TRAINJOBS, follower.namespace, where) as changes:
+        async for change in changes:
+            if change.type == "SYNCED":
+                if follower.job is None:
+                    follower.over.set()
+                continue
+            follower.job = None if change.type == "DELETED" else change.object
+            await _tell(follower)
+            if follower.job is None or summary.summarize(follower.job).is_finished:
+                follower.over.set()
+
+
+async def _pods(follower: _Follower, group: asyncio.TaskGroup) -> None:
+    where = Where(labels=f"{summary.JOBSET_NAME}={follower.name}")
+    async with follower.client.watch("pods", follower.namespace, where) as changes:
+        async for change in changes:
+            if change.type == "SYNCED":
+                continue
+            uid = text(change.object, "metadata", "uid")
+            if change.type == "DELETED":
+                follower.pods.pop(uid, None)
+            else:
+                follower.pods[uid] = change.object
+                _read_new(follower, group, change.object)
+            await _tell(follower)
+
+
+async def _tell(follower: _Follower) -> None:
+    if follower.job is None:
+        return
+    pods = list(follower.pods.values())
+    ready = sum(text(pod, "status", "phase") == "Running" for pod in pods)
+    news = News(summary.summarize(follower.job, None, pods), ready, len(pods))
+    if news != follower.told:
+        follower.told = news
+        await follower.heard.put(news)
+
+
+# --- lines --------------------------------------------------------------------------------------------------
+
+
+def runs_of(pod: Object) -> Iterator[tuple[str, int, bool]]:
+    """Container runs of a pod whose lines can be read: name, number, and whether it is the run before."""
+    for part in _STATUSES:
+        for status in dig(pod, "status", part) or []:
+            name, count = str(status.get("name")), int(status.get("restartCount") or 0)
+            if count and dig(status, "lastState", "terminated"):
+                yield name, count - 1, True
+            if dig(status, "state", "running") or dig(status, "state", "terminated"):
+                yield name, count, False
+
+
+def _read_new(follower: _Follower, group: asyncio.TaskGroup, pod: Object) -> None:
+    uid, rank = text(pod, "metadata", "uid"), summary.rank_of(pod)
+    if follower.rank is not None and rank != follower.rank:
+        return
+    for container, run, previous in runs_of(pod):
+        if (uid, container, run) not in follower.begun:
+            follower.begun.add((uid, container, run))
+            source = Source(
+                text(pod, "metadata", "name"),
+                summary.role_of(pod),
+                rank,
+                container,
+                summary.attempt_of(pod),
+                run,
+            )
+            reader = group.create_task(_read(follower, source, previous), name=f"lines of {source.pod}")
+            follower.readers.add(reader)
+            reader.add_done_callback(follower.readers.discard)
+
+
+async def _read(follower: _Follower, source: Source, previous: bool) -> None:
+    options = LogOptions(container=source.container, follow=not previous, previous=previous)
+    rest = b""
+    try:
+        async for piece in follower.client.logs(source.pod, follower.namespace, options):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                await follower.heard.put(Line(source, line.decode(errors="replace")))
+    except (faults.Fault, ConnectionFailure) as trouble:
+        # The pod may be gone, with its lines; the job itself is watched elsewhere.
+        log.debug("lines of %s broke off: %s", source.pod, trouble)
+    if rest:
+        await follower.heard.put(Line(source, rest.decode(errors="replace")))
+
+
+async def _last_words(follower: _Follower, group: asyncio.TaskGroup) -> None:
+    """What was written and not yet read. Readers end by themselves; none that hangs may keep us for ever."""
+    if follower.job is None:
+        return
+    where = Where(labels=f"{summary.JOBSET_NAME}={follower.name}")
+    for pod in (await follower.client.list("pods", follower.namespace, where)).items:
+        _read_new(follower, group, pod)
+    if follower.readers:
+        await asyncio.wait(list(follower.readers), timeout=_LAST_WORDS_SECONDS)

@@ -1,0 +1,114 @@
+"""What a TrainJob is doing, in one word and one line, from it and what it owns; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from trainshed.kube import ages, conditions
+from trainshed.kube.objects import Object, dig, text
+
+State = Literal["Pending", "Waiting", "Running", "Restarting", "Suspended", "Complete", "Failed"]
+JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
+INDEX = "batch.kubernetes.io/job-completion-index"
+FINAL: tuple[State, ...] = ("Complete", "Failed")
+_CLAIMED: tuple[State, ...] = (*FINAL, "Suspended", "Restarting", "Waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    name: str
+    namespace: str
+    state: State
+    message: str
+    runtime: str
+    nodes: int
+    restarts: int
+    created: datetime | None
+    finished: datetime | None
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in FINAL
+
+
+def summarize(job: Object, jobset: Object | None = None, pods: Sequence[Object] = ()) -> Summary:
+    state, message = _state(job, pods)
+    return Summary(
+        name=text(job, "metadata", "name"),
+        namespace=text(job, "metadata", "namespace"),
+        state=state,
+        message=message,
+        runtime=text(job, "spec", "runtimeRef", "name"),
+        nodes=_nodes(job, jobset),
+        restarts=int(dig(jobset, "status", "restarts") or 0) + container_restarts(pods),
+        created=ages.parse_timestamp(text(job, "metadata", "creationTimestamp")),
+        finished=_finished(job),
+    )
+
+
+def container_restarts(pods: Iterable[Object]) -> int:
+    return sum(
+        int(status.get("restartCount") or 0)
+        for pod in pods
+        for part in ("initContainerStatuses", "containerStatuses")
+        for status in dig(pod, "status", part) or []
+    )
+
+
+def rank_of(pod: Object) -> int:
+    """The index of a pod in its job; 0 where it has none."""
+    index = text(pod, "metadata", "labels", INDEX) or text(pod, "metadata", "annotations", INDEX)
+    return int(index) if index.isdigit() else 0
+
+
+def role_of(pod: Object) -> str:
+    """The replicated job a pod belongs to: `node`, `launcher`, `dataset-initializer`."""
+    return text(pod, "metadata", "labels", REPLICATED_JOB) or "node"
+
+
+def attempt_of(pod: Object) -> int:
+    attempt = text(pod, "metadata", "labels", ATTEMPT)
+    return int(attempt) if attempt.isdigit() else 0
+
+
+def in_order(pods: Iterable[Object]) -> list[Object]:
+    return sorted(pods, key=lambda pod: (attempt_of(pod), role_of(pod), rank_of(pod)))
+
+
+# --- the state ----------------------------------------------------------------------------------------------
+
+
+def _state(job: Object, pods: Sequence[Object]) -> tuple[State, str]:
+    for wanted in _CLAIMED:
+        found = conditions.find(dig(job, "status", "conditions"), wanted)
+        if found is not None and found.get("status") == "True":
+            return wanted, str(found.get("message") or "")
+    running = [pod for pod in pods if text(pod, "status", "phase") == "Running"]
+    if running:
+        return "Running", f"{len(running)} of {len(pods)} pods running"
+    if any(int(entry.get("ready") or 0) for entry in dig(job, "status", "jobsStatus") or []):
+        return "Running", ""
+    return "Pending", ""
+
+
+def _nodes(job: Object, jobset: Object | None) -> int:
+    asked = dig(job, "spec", "trainer", "numNodes")
+    if isinstance(asked, int):
+        return asked
+    for replicated in dig(jobset, "spec", "replicatedJobs") or []:
+        if replicated.get("name") == "node":
+            return int(dig(replicated, "template", "spec", "parallelism") or 1)
+    return 1
+
+
+def _finished(job: Object) -> datetime | None:
+    for wanted in FINAL:
+        found = conditions.find(dig(job, "status", "conditions"), wanted)
+        if found is not None and found.get("status") == "True":
+            return ages.parse_timestamp(str(found.get("lastTransitionTime") or ""))
+    return None

@@ -1,0 +1,151 @@
+"""What `trainshed run` makes of a script."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainshed.jobs import bundle, submission
+from trainshed.jobs.bundle import Bundle, File
+from trainshed.jobs.frameworks import FRAMEWORKS, detect
+from trainshed.jobs.submission import Git, Sent, Submission, Volume
+from trainshed.kube.names import rfc1035_label
+from trainshed.kube.objects import Object
+
+
+def a_submission(**changes: object) -> Submission:
+    code = Sent(Bundle((File("train.py", b"import torch"),)))
+    asked = {"name": "train-x", "framework": FRAMEWORKS["torch"], "script": "train.py", "code": code}
+    return Submission(**{**asked, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("source", "framework"),
+    [
+        ("import torch", "torch"),
+        ("from torch.nn import Linear", "torch"),
+        ("def f():\n    import jax.numpy as jnp", "jax"),
+        ("import tensorflow as tf\nimport numpy", "tensorflow"),
+        ("import xgboost", "xgboost"),
+        ("from mpi4py import MPI\nimport torch", "mpi"),
+        ("import os", "plain"),
+        ("from . import torch", "plain"),
+        ("import torch as", "plain"),
+        ("\0", "plain"),
+    ],
+)
+def test_a_scripts_imports_tell_its_framework(source: str, framework: str) -> None:
+    assert detect(source).name == framework
+
+
+def test_the_code_travels_in_a_configmap_whose_items_rebuild_the_folder() -> None:
+    files = (File("train.py", b"print()"), File("pkg/model.py", b"x"), File("logo.png", b"\xff\xfe", True))
+    wanted = a_submission(code=Sent(Bundle(files)))
+    code = submission.code_map(wanted)
+    assert code is not None
+    assert code["data"] == {"train.py": "print()", "file-1": "x"}
+    assert list(code["binaryData"]) == ["logo.png"]
+    volume = _pod(wanted)["spec"]["volumes"][0]
+    assert {item["key"]: item["path"] for item in volume["configMap"]["items"]}["file-1"] == "pkg/model.py"
+    assert volume["configMap"]["items"][2]["mode"] == 0o755
+
+
+def test_arguments_reach_the_script_as_they_were_typed() -> None:
+    arguments = ("--name", "a b", "$(HOME)'\"", "x\ny")
+    command = submission.trainjob(a_submission(arguments=arguments))["spec"]["trainer"]["command"]
+    assert command[:2] == ["bash", "-c"]
+    last = command[2].partition("exec ")[2]
+    assert tuple(shlex.split(last)) == ("torchrun", "train.py", *arguments)
+
+
+def test_code_from_git_needs_no_configmap() -> None:
+    wanted = a_submission(code=Git("https://host/repo.git", "v1"))
+    assert submission.code_map(wanted) is None
+    assert (
+        "--branch v1 -- https://host/repo.git" in submission.trainjob(wanted)["spec"]["trainer"]["command"][2]
+    )
+
+
+def test_workers_of_mpi_get_the_code_too() -> None:
+    wanted = a_submission(framework=FRAMEWORKS["mpi"])
+    jobs = submission.trainjob(wanted)["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]
+    assert [job["name"] for job in jobs["replicatedJobs"]] == ["launcher", "node"]
+
+
+def test_shared_memory_is_not_limited_unless_a_volume_says_so() -> None:
+    mounts = _pod(a_submission())["spec"]["containers"][0]["volumeMounts"]
+    assert "/dev/shm" in [mount["mountPath"] for mount in mounts]
+    own = Volume("claim", "mine", "/dev/shm")
+    mounts = _pod(a_submission(volumes=(own,)))["spec"]["containers"][0]["volumeMounts"]
+    assert [mount["mountPath"] for mount in mounts].count("/dev/shm") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "git"),
+    [
+        ("https://host/repo.git", Git("https://host/repo.git")),
+        ("https://host/repo.git@main", Git("https://host/repo.git", "main")),
+        ("git@host:team/repo.git", Git("git@host:team/repo.git")),
+        ("git@host:team/repo.git@v2", Git("git@host:team/repo.git", "v2")),
+        ("/srv/repo@feature/x", Git("/srv/repo", "feature/x")),
+    ],
+)
+def test_a_git_address_may_carry_a_ref(text: str, git: Git) -> None:
+    assert submission.read_git(text) == git
+
+
+def test_volumes_are_folders_or_claims() -> None:
+    assert submission.read_volume("./data:/data:ro", "/abs/data") == Volume(
+        "hostPath", "/abs/data", "/data", True
+    )
+    assert submission.read_volume("claim:/out", "claim") == Volume("claim", "claim", "/out", False)
+    for bad in ("data", "data:out", "a:/b:no", ":/b"):
+        with pytest.raises(ValueError, match="--volume needs"):
+            submission.read_volume(bad, bad)
+
+
+def test_environment_variables_need_a_name_and_a_value() -> None:
+    assert submission.read_env(["A=1", "B=x=y", "C="]) == (("A", "1"), ("B", "x=y"), ("C", ""))
+    for bad in ("A", "=1", "1A=2", "A B=1"):
+        with pytest.raises(ValueError, match="--env needs"):
+            submission.read_env([bad])
+
+
+@given(st.text(max_size=80))
+def test_every_script_gives_a_valid_job_name(script: str) -> None:
+    assert rfc1035_label(submission.name_for(script, "x7k2")) is None
+
+
+# --- folders ------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_sent_without_what_nobody_needs(tmp_path: Path) -> None:
+    for name in (
+        "train.py",
+        "pkg/a.py",
+        "__pycache__/a.pyc",
+        ".secret/key",
+        "data/big.bin",
+        "node_modules/x",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".trainshedignore").write_text("# notes\ndata/\n")
+    assert [file.path for file in bundle.collect(tmp_path).files] == ["pkg/a.py", "train.py"]
+
+
+def test_a_folder_that_is_too_large_is_refused_with_its_largest_files(tmp_path: Path) -> None:
+    (tmp_path / "weights.bin").write_bytes(b"x" * (bundle.MOST_BYTES + 1))
+    (tmp_path / "train.py").write_text("x")
+    with pytest.raises(bundle.CannotBundle, match=r"weights\.bin \(900 KiB\)"):
+        bundle.collect(tmp_path)
+
+
+def _pod(wanted: Submission) -> Object:
+    spec = submission.trainjob(wanted)["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]
+    pod: Object = spec["replicatedJobs"][0]["template"]["spec"]["template"]
+    return pod
