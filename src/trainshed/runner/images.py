@@ -1,0 +1,98 @@
+"""An image is an environment: a Python environment of this machine, or an unpacked root folder.
+
+Nothing is pulled. Which one an image stands for is decided by `choose` (pure); `look` sees what is there.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from trainshed.kube.objects import Object, dig
+from trainshed.runner.settings import ImageRule
+
+ANNOTATION: Final = "trainshed.dev/python"
+STANDARD_PATH: Final = (
+    "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
+)  # fmt: skip
+
+
+class NoEnvironment(Exception):
+    """What an image stands for cannot be used; the message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    path: str
+    root: str = "/"
+    """The folder that a container sees as its root."""
+    bin: str = ""
+    """Where `python`, `pip` and `torchrun` are, as the container sees it; empty for the standard places."""
+    is_virtual: bool = False
+
+    @property
+    def id(self) -> str:
+        return f"environment://{self.path}"
+
+    def words(self) -> str:
+        kind = "root folder" if self.root != "/" else "local environment"
+        return f"the {kind} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    path: str
+    because: str
+    """Where the path was set, for people."""
+
+
+def choose(image: str, pod: Object, rules: Sequence[ImageRule], default: str) -> Choice:
+    """The pod's own word counts most, then the first rule that fits, then where the agent runs itself."""
+    asked = dig(pod, "metadata", "annotations", ANNOTATION)
+    if isinstance(asked, str) and asked:
+        return Choice(asked, f"annotation {ANNOTATION}")
+    for rule in rules:
+        if any(fnmatch.fnmatchcase(name, rule.pattern) for name in spellings(image)):
+            return Choice(rule.path, f'[images] "{rule.pattern}" in the configuration')
+    return Choice(default, "the environment of trainshed itself")
+
+
+def spellings(image: str) -> Iterable[str]:
+    """An image as it was written, and without registry, tag or digest."""
+    bare = image.partition("@")[0]
+    name, colon, tag = bare.rpartition(":")
+    untagged = name if colon and "/" not in tag else bare
+    for one in dict.fromkeys((image, bare, untagged)):
+        yield one
+        if one.startswith("docker.io/"):
+            yield one.removeprefix("docker.io/").removeprefix("library/")
+
+
+def look(choice: Choice, exists: Callable[[Path], bool] = Path.exists) -> Environment:
+    """The environment at a path: the folder of one, its python, or a root folder; raises `NoEnvironment`."""
+    path = Path(choice.path).expanduser()
+    if not path.is_absolute():
+        raise NoEnvironment(f"{choice.because}: {choice.path} is not an absolute path")
+    if not exists(path):
+        raise NoEnvironment(f"{choice.because}: {path} does not exist")
+    if exists(path / "usr") and exists(path / "bin"):
+        return Environment(str(path), root=str(path), bin=_conda_in(path, exists))
+    folder = path.parent.parent if path.name.startswith("python") and path.parent.name == "bin" else path
+    if not exists(folder / "bin" / "python") and not exists(folder / "bin" / "python3"):
+        raise NoEnvironment(f"{choice.because}: {path} has neither bin/python nor the folders of a root")
+    return Environment(str(folder), bin=str(folder / "bin"), is_virtual=exists(folder / "pyvenv.cfg"))
+
+
+def _conda_in(root: Path, exists: Callable[[Path], bool]) -> str:
+    """Images of PyTorch keep their Python in /opt/conda."""
+    return "/opt/conda/bin" if exists(root / "opt" / "conda" / "bin" / "python") else ""
+
+
+def search_path(environment: Environment, inherited: str) -> str:
+    """The PATH of a container: its environment first, then what the machine offers."""
+    own = [environment.bin] if environment.bin else []
+    machine = inherited.split(":") if environment.root == "/" else []
+    return ":".join(dict.fromkeys(part for part in (*own, *machine, *STANDARD_PATH) if part))

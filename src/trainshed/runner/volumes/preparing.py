@@ -1,0 +1,118 @@
+"""Makes the volumes of a pod on the host, and takes note of what they became."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainshed.kinds.reading import entries
+from trainshed.kube.objects import Object, text
+from trainshed.runner.environment import Sources, namespace_of
+from trainshed.runner.volumes import hostpaths, payloads, writing
+from trainshed.runner.volumes.mounts import Prepared
+from trainshed.runner.volumes.payloads import Tokens
+from trainshed.runner.volumes.wanted import Claim, Files, Host, Memory, Scratch, Volume
+
+_SHARED_MEMORY = Path("/dev/shm")
+
+
+class NotReady(Exception):
+    """A volume that cannot be mounted now; the message names it and says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """The folders volumes are made in."""
+
+    pod: Path
+    """The pod's own; goes with it."""
+    claims: Path
+    """One folder per namespace and claim; stays."""
+
+
+def prepare(
+    pod: Object, volumes: Sequence[Volume], grounds: Grounds, sources: Sources, tokens: Tokens, dated: str
+) -> dict[str, Prepared]:
+    """All volumes of a pod, by name; raises `NotReady` for the first that cannot be had."""
+    found = {}
+    for volume in volumes:
+        try:
+            found[volume.name] = _prepare(pod, volume, grounds, sources, tokens, dated)
+        except (payloads.Incomplete, hostpaths.WrongPath) as why:
+            raise NotReady(f'MountVolume.SetUp failed for volume "{volume.name}" : {why}') from why
+        except OSError as why:
+            raise NotReady(f'MountVolume.SetUp failed for volume "{volume.name}" : {why.strerror}') from why
+    return found
+
+
+def refresh(
+    pod: Object, volumes: Sequence[Volume], grounds: Grounds, sources: Sources, tokens: Tokens, dated: str
+) -> None:
+    """Bring files up to date that are made from objects; what went missing keeps its last content."""
+    for volume in volumes:
+        if isinstance(volume, Files):
+            try:
+                _prepare(pod, volume, grounds, sources, tokens, dated)
+            except payloads.Incomplete:
+                continue
+
+
+def _prepare(
+    pod: Object, volume: Volume, grounds: Grounds, sources: Sources, tokens: Tokens, dated: str
+) -> Prepared:
+    folder = grounds.pod / "volumes" / volume.name
+    match volume:
+        case Scratch():
+            return Prepared(str(_open_folder(folder)))
+        case Memory():
+            return _memory(pod, volume, folder)
+        case Host():
+            return Prepared(hostpaths.ready(volume))
+        case Claim():
+            return _claim(pod, volume, grounds, sources)
+        case Files():
+            writing.write(folder, payloads.payload(pod, volume, sources, tokens), dated)
+            return Prepared(str(folder), read_only=True)
+
+
+def _open_folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+    return folder
+
+
+def _memory(pod: Object, volume: Memory, folder: Path) -> Prepared:
+    """One mount gets memory of its own with its limit; several share a folder of the host's memory."""
+    uses = [
+        mount
+        for group in ("containers", "initContainers")
+        for container in entries(pod, "spec", group)
+        for mount in entries(container, "volumeMounts")
+        if text(mount, "name") == volume.name
+    ]
+    shared = len(uses) > 1 or any(mount.get("subPath") or mount.get("subPathExpr") for mount in uses)
+    path = memory_folder(pod) / volume.name if _SHARED_MEMORY.is_dir() else folder
+    if shared:
+        _open_folder(path)
+    return Prepared(str(path), memory=True, size=volume.size, is_shared=shared)
+
+
+def memory_folder(pod: Object) -> Path:
+    """Where a pod's shared memory volumes are; to be removed with it."""
+    return _SHARED_MEMORY / f"trainshed-{text(pod, 'metadata', 'uid')}"
+
+
+def _claim(pod: Object, volume: Claim, grounds: Grounds, sources: Sources) -> Prepared:
+    claim = sources.objects.get(("persistentvolumeclaims", volume.claim))
+    if claim is None:
+        raise payloads.Incomplete(
+            f'persistentvolumeclaim "{volume.claim}" not found; create it in namespace {namespace_of(pod)}'
+        )
+    if text(claim, "spec", "volumeMode") == "Block":
+        raise payloads.Incomplete(
+            f'persistentvolumeclaim "{volume.claim}" has volumeMode Block; use Filesystem'
+        )
+    folder = _open_folder(grounds.claims / namespace_of(pod) / volume.claim)
+    return Prepared(str(folder), read_only=volume.read_only)
