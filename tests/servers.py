@@ -88,6 +88,7 @@ class Server:
         command = [
             "up",
             "--foreground",
+            "--server-only",
             "--data-dir",
             str(self.data),
             "--port",

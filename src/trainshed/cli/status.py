@@ -5,70 +5,95 @@ from __future__ import annotations
 import platform
 
 from trainshed import __version__
-from trainshed.cli import output
+from trainshed.cli import invocation, output
 from trainshed.cli.options import DataDir, Format, Output, Verbose, folder_of
 from trainshed.compose import lifecycle
 from trainshed.compose.datafolder import DataFolder
-from trainshed.compose.statefile import ServerState
+from trainshed.compose.lifecycle import Found
+from trainshed.compose.parts import AGENT, OPERATOR, Part
+from trainshed.compose.statefile import ServerState, State
 from trainshed.compose.trouble import HERE, PROGRAM, Trouble
+
+OTHERS = (OPERATOR, AGENT)
 
 
 def status(data_dir: DataDir = None, form: Output = Format.table, verbose: Verbose = False) -> None:
     """Show addresses, paths and processes; 3 when nothing runs."""
     folder = folder_of(data_dir)
     try:
-        found = lifecycle.find(folder)
+        found = lifecycle.find_all(folder)
     except Trouble as error:
-        _print(folder, None, None, form)
+        _print(folder, Found(), None, form)
         raise Trouble(f"cannot tell whether it runs: {error.message}", error.hint, error.code) from error
-    _print(folder, found, found is not None, form)
-    if found is None:
+    _print(folder, found, found.server is not None, form)
+    if found.server is None:
         raise Trouble("the control plane is not running", f"start it with {PROGRAM} up{HERE}")
 
 
-def _print(folder: DataFolder, found: ServerState | None, runs: bool | None, form: Format) -> None:
-    """Print what is known; `runs` is None where it is not known whether one runs."""
+def _print(folder: DataFolder, found: Found, runs: bool | None, form: Format) -> None:
+    """Print what is known; `runs` is None where it is not known whether a server runs."""
     if form is not Format.table:
         print(output.document({"running": runs, **_body(folder, found)}, form))
-    elif found is None:
+    elif found.server is None:
         running = "not known" if runs is None else "no"
-        print(output.pairs({"running": running, "data folder": str(folder.root)}))
+        print(output.pairs({"running": running, "data folder": str(folder.root), **_others(folder, found)}))
     else:
-        print(output.pairs(_rows(folder, found)))
+        print(output.pairs(_rows(folder, found, found.server)))
 
 
-def _body(folder: DataFolder, found: ServerState | None) -> dict[str, object]:
+def _body(folder: DataFolder, found: Found) -> dict[str, object]:
+    server, python = found.server, platform.python_version()
     body: dict[str, object] = {
         "dataDir": str(folder.root),
         "kubeconfig": str(folder.kubeconfig),
         "log": str(folder.log),
         "auditLog": str(folder.audit),
         "cacheDir": str(folder.cache),
-        "versions": {"trainshed": __version__, "python": platform.python_version()},
+        "versions": {"trainshed": __version__, "python": python},
     }
-    if found is not None:
-        body["address"] = {"url": found.url, "host": found.host, "port": found.port}
-        body["pids"] = {"apiserver": found.process.pid}
-        body["startedAt"] = found.started
-        body["versions"] = {**_versions(found), "python": platform.python_version()}
+    if server is not None:
+        body["address"] = {"url": server.url, "host": server.host, "port": server.port}
+        pids = {str(name): state.process.pid for name, state in found.others.items()}
+        body["pids"] = {"apiserver": server.process.pid, **pids}
+        body["startedAt"] = server.started
+        # All sides: an upgraded command may well talk to processes that were started before.
+        body["versions"] = {"trainshed": __version__, "apiserver": server.version, "python": python}
+    for part in OTHERS:
+        body[part.name] = _part_body(folder, part, found.others.get(part.name))
     return body
 
 
-def _versions(found: ServerState) -> dict[str, str]:
-    """Both sides: an upgraded command may well talk to a server that was started before."""
-    return {"trainshed": __version__, "apiserver": found.version}
+def _part_body(folder: DataFolder, part: Part, state: State | None) -> dict[str, object]:
+    body: dict[str, object] = {"running": state is not None, "log": str(folder.log_of(part.name))}
+    if state is not None:
+        body |= {"pid": state.process.pid, "version": state.version, "startedAt": state.started}
+    return body
 
 
-def _rows(folder: DataFolder, found: ServerState) -> dict[str, str]:
+def _rows(folder: DataFolder, found: Found, server: ServerState) -> dict[str, str]:
     return {
-        "running": f"yes, since {found.started} (process {found.process.pid})",
-        "address": found.url,
-        **output.reach(found),
+        "running": f"yes, since {server.started} (process {server.process.pid})",
+        "address": server.url,
+        **output.reach(server),
+        **_others(folder, found),
         "kubeconfig": str(folder.kubeconfig),
         "data folder": str(folder.root),
         "log": str(folder.log),
         "audit log": str(folder.audit),
-        "version": found.version
-        if found.version == __version__
-        else f"{found.version} (command: {__version__})",
+        "version": _version(server.version),
     }
+
+
+def _others(folder: DataFolder, found: Found) -> dict[str, str]:
+    return {part.name: _part_row(folder, part, found.others.get(part.name)) for part in OTHERS}
+
+
+def _part_row(folder: DataFolder, part: Part, state: State | None) -> str:
+    if state is None:
+        return f"not running; start it with {invocation.command('up')}"
+    older = "" if state.version == __version__ else f", version {state.version}"
+    return f"running (process {state.process.pid}{older}), log {folder.log_of(part.name)}"
+
+
+def _version(version: str) -> str:
+    return version if version == __version__ else f"{version} (command: {__version__})"

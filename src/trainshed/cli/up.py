@@ -1,19 +1,29 @@
-"""`trainshed up`: start the control plane."""
+"""`trainshed up`: start the control plane and the node agent."""
 
 from __future__ import annotations
 
+import enum
 import logging
 import shlex
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from trainshed.cli import invocation, output
 from trainshed.cli.options import DataDir, Verbose, folder_of
-from trainshed.compose import lifecycle, listening, logs
+from trainshed.compose import lifecycle, listening, logs, parts
 from trainshed.compose.datafolder import DataFolder
+from trainshed.compose.lifecycle import Wish
 from trainshed.compose.listening import Listen
+from trainshed.compose.settings import Choices
 from trainshed.compose.statefile import ServerState
+
+
+class Runner(enum.StrEnum):
+    auto = "auto"
+    sandbox = "sandbox"
+    process = "process"
 
 
 def _port(text: str) -> int:
@@ -22,13 +32,19 @@ def _port(text: str) -> int:
     raise typer.BadParameter(f"a number from 0 to 65535 is needed, not {text[:80]!r}")
 
 
+def _file(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("the name of a file is needed")
+    return Path(text).expanduser().absolute()
+
+
 Port = Annotated[
     int | None,
     typer.Option(
         metavar="<number>",
         parser=_port,
         help="Port to listen on; 0 for any free one.",
-        show_default=str(listening.PORT),
+        show_default=f"the last one, at first {listening.PORT}",
     ),
 ]
 Bind = Annotated[
@@ -40,30 +56,62 @@ Bind = Annotated[
         show_default=listening.HOST,
     ),
 ]
+Relax = Annotated[
+    bool | None,
+    typer.Option(
+        "--relax/--no-relax",
+        help="Run pods here whatever they request: GPUs, cpu, memory, nodes with certain labels. Remembered.",
+        show_default=False,
+    ),
+]
+RunnerOption = Annotated[
+    Runner | None,
+    typer.Option(help="How pods run. Remembered.", show_default="auto: sandbox where possible"),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="<file>",
+        parser=_file,
+        help="Settings in TOML: images, simulated nodes. Remembered.",
+        show_default="config.toml in the data folder",
+    ),
+]
+ServerOnly = Annotated[
+    bool, typer.Option("--server-only", help="Only the API: nothing acts on objects, no pod runs.")
+]
 
 
 def up(
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay and log to the terminal.")] = False,
     port: Port = None,
     bind: Bind = None,
+    relax: Relax = None,
+    runner: RunnerOption = None,
+    config: Config = None,
+    server_only: ServerOnly = False,
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Start the control plane: a Kubernetes API on this machine."""
+    """Start Trainshed: a Kubernetes API on this machine that runs what it is given."""
     listen = Listen(None if bind is None else listening.host(bind), port)
     folder = folder_of(data_dir)
+    choices = Choices(
+        None if config is None else str(config), relax, None if runner is None else runner.value
+    )
+    wish = Wish((parts.SERVER,) if server_only else parts.ALL, choices, terminal=foreground)
     if foreground:
-        found = _stay(folder, listen, verbose)
+        found = _stay(folder, listen, wish, verbose)
     else:
         stop = invocation.command("down")
-        found = lifecycle.start(folder, listen, lambda state: _tell("ready", state, folder, stop))
+        found = lifecycle.start(folder, listen, lambda state: _tell("ready", state, folder, stop), wish)
     if found is not None:
         _tell("already running", found, folder, invocation.command("down"))
 
 
-def _stay(folder: DataFolder, listen: Listen, verbose: bool) -> ServerState | None:
+def _stay(folder: DataFolder, listen: Listen, wish: Wish, verbose: bool) -> ServerState | None:
     logs.begin(logging.DEBUG if verbose else logging.INFO)
-    return lifecycle.run(folder, listen, lambda state: _tell("ready", state, folder, "Ctrl-C"))
+    return lifecycle.run(folder, listen, lambda state: _tell("ready", state, folder, "Ctrl-C"), wish)
 
 
 def _tell(how: str, state: ServerState, folder: DataFolder, stop: str) -> None:

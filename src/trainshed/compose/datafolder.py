@@ -19,14 +19,35 @@ class DataFolder:
     def kubeconfig(self) -> Path:
         return self.root / "kubeconfig"
 
+    def note(self, part: str) -> Path:
+        """Which process is the part (server, operator, agent) at the moment."""
+        return self.root / f"{part}.json"
+
+    def log_of(self, part: str) -> Path:
+        return self.root / f"{part}.log"
+
+    def hold(self, part: str) -> Path:
+        """Locked by the part for as long as it lives."""
+        return self.root / f"{part}.lock"
+
     @property
     def state(self) -> Path:
         """Who runs the server at the moment, and where it listens."""
-        return self.root / "server.json"
+        return self.note("server")
 
     @property
     def log(self) -> Path:
-        return self.root / "server.log"
+        return self.log_of("server")
+
+    @property
+    def config(self) -> Path:
+        """The user's settings, where there are any."""
+        return self.root / "config.toml"
+
+    @property
+    def choices(self) -> Path:
+        """What the last `up` was told on the command line."""
+        return self.root / "up.json"
 
     @property
     def audit(self) -> Path:
@@ -38,7 +59,7 @@ class DataFolder:
 
     @property
     def lock(self) -> Path:
-        """Held while a server is being started or stopped."""
+        """Held while something is being started or stopped."""
         return self.root / "up.lock"
 
     def make(self) -> None:

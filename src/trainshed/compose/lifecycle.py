@@ -1,90 +1,132 @@
-"""Starting, finding and stopping the server of a data folder, one starter at a time."""
+"""Starting, finding and stopping the parts of a data folder, one starter at a time."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import select
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 
-from trainshed.compose import interrupts, processes, serverprocess, statefile, trouble, turns
+from trainshed.compose import (
+    foreground,
+    interrupts,
+    launching,
+    partprocess,
+    parts,
+    processes,
+    serverprocess,
+    settings,
+    statefile,
+    trouble,
+    turns,
+)
 from trainshed.compose.datafolder import DataFolder
-from trainshed.compose.interrupts import Noted
+from trainshed.compose.launching import Launched
 from trainshed.compose.listening import Listen
-from trainshed.compose.statefile import ServerState
+from trainshed.compose.orders import Order
+from trainshed.compose.parts import AGENT, SERVER, Part, PartName
+from trainshed.compose.settings import Choices
+from trainshed.compose.statefile import ServerState, State
 from trainshed.compose.trouble import HERE, PROGRAM, Trouble
+from trainshed.runner.settings import Settings
 
-START_SECONDS = serverprocess.START_SECONDS
-STOP_SECONDS = 15.0
-TURN_SECONDS = START_SECONDS + STOP_SECONDS
+TURN_SECONDS = partprocess.START_SECONDS + sum(part.stop_seconds for part in parts.ALL)
 GLANCE_SECONDS = 20.0
-LOG_BYTES = 10_000_000
 
 Announce = Callable[[ServerState], None]
+Outcomes = list[tuple[Part, str, int]]
+"""Which part ended how ("stopped", "killed", "gone", "cleared"), and its pid."""
 
 
-def start(folder: DataFolder, listen: Listen, ready: Announce) -> ServerState | None:
-    """Have a server running in the background; `ready` is called when it answers.
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to run, and how."""
 
-    One that was running before is returned instead. Raises `Trouble`. Whatever ends this before `ready` is
-    called, a signal for example, ends the new server too.
+    parts: tuple[Part, ...] = parts.ALL
+    choices: Choices = field(default_factory=Choices)
+    terminal: bool = False
+    """Log to the terminal of whoever starts them."""
+
+
+EVERYTHING = Wish()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What runs of a data folder."""
+
+    server: ServerState | None = None
+    others: dict[PartName, State] = field(default_factory=dict)
+    """The operator and the agent, where they run."""
+
+
+def start(folder: DataFolder, listen: Listen, ready: Announce, wish: Wish = EVERYTHING) -> ServerState | None:
+    """Have the parts running in the background; `ready` is called when all of them are.
+
+    Where all were running before, the server is returned instead. Raises `Trouble`. Whatever ends this before
+    `ready` is called, a signal for example, ends what is new, too.
     """
     folder.make()
     with turns.taken(folder, TURN_SECONDS, make=True) as turn:
-        found = _found(folder, listen)
-        if found is None:
-            _spawn(folder, listen, turn, ready)
-    return found
-
-
-def run(folder: DataFolder, listen: Listen, ready: Announce) -> ServerState | None:
-    """Serve in this process until a signal ends it; a server that already runs is returned instead."""
-    folder.make()
-    with ExitStack() as turn:
-        turn.enter_context(turns.taken(folder, TURN_SECONDS, make=True))
-        found = _found(folder, listen)
-        if found is not None:
-            return found
-
-        def announce(state: ServerState) -> None:
-            turn.close()
-            ready(state)
-
-        serverprocess.run(folder, listen, announce)
+        server = _server(folder, listen)
+        chosen = _settled(folder, wish)
+        missing = [part for part in wish.parts if statefile.running_any(folder.note(part.name)) is None]
+        if not missing:
+            return server
+        host, port = listen.preferring(statefile.read(folder.state), folder.kubeconfig)
+        order = Order(str(folder.root), str(folder.cache), turn=turn, host=host, port=port, settings=chosen)
+        _spawn(missing, order, wish.terminal, ready)
     return None
 
 
-def stop(folder: DataFolder) -> tuple[str, ServerState] | None:
-    """End the server; how it ended, or None when none was running. Raises `Trouble`."""
-    with turns.taken(folder, TURN_SECONDS):
-        found = statefile.running(folder.state)
-        if found is None:
-            return None
-        try:
-            outcome = processes.stop(found.process, STOP_SECONDS)
-        except PermissionError as error:
-            raise Trouble(
-                f"process {found.process.pid} belongs to another user", "stop it as that user"
-            ) from error
-        except TimeoutError as error:
-            raise Trouble(
-                str(error), "it may hang on a broken disk; a reboot ends it", trouble.FAILED
-            ) from error
-        statefile.remove(folder.state, found.process)
-    return outcome, found
+def run(folder: DataFolder, listen: Listen, ready: Announce, wish: Wish = EVERYTHING) -> ServerState | None:
+    """Run the parts until a signal ends them; a server that already runs is returned instead."""
+    if wish.parts == (SERVER,):
+        return _serve(folder, listen, ready)
+    with foreground.ending_all(lambda: stop(folder)) as announced:
+
+        def announce(state: ServerState) -> None:
+            announced.set()
+            ready(state)
+
+        already = start(folder, listen, announce, wish)
+        ended = "" if already else foreground.await_end(folder, wish.parts)
+    if ended:
+        why = f"the {ended} ended by itself, so everything was stopped"
+        raise Trouble(why, f"see what it said, and start again with {PROGRAM} up{HERE}", trouble.FAILED)
+    return already
+
+
+def stop(folder: DataFolder) -> Outcomes:
+    """End all parts, the agent with its pods; how each ended, nothing for those that did not run.
+
+    Raises `Trouble`.
+    """
+    with turns.taken(folder, TURN_SECONDS) as turn:
+        return [outcome for part in parts.LEAVING_ORDER for outcome in _stopped(folder, part, turn)]
 
 
 def find(folder: DataFolder) -> ServerState | None:
     """The server that runs, after one that is being started or stopped has got there. Raises `Trouble`."""
+    return find_all(folder).server
+
+
+def find_all(folder: DataFolder) -> Found:
+    """What runs, after what is being started or stopped has got there. Raises `Trouble`."""
     turns.await_quiet(folder, GLANCE_SECONDS)
-    return statefile.running(folder.state)
+    return _found(folder)
 
 
-def _found(folder: DataFolder, listen: Listen) -> ServerState | None:
+def _found(folder: DataFolder) -> Found:
+    others = {
+        part.name: state
+        for part in parts.ALL
+        if part is not SERVER and (state := statefile.running_any(folder.note(part.name)))
+    }
+    return Found(statefile.running(folder.state), others)
+
+
+def _server(folder: DataFolder, listen: Listen) -> ServerState | None:
+    """The server that runs. Raises `Trouble` when it is not where one was asked for."""
     found = statefile.running(folder.state)
     if found is not None and listen.differs_from(found.host, found.port):
         raise Trouble(
@@ -94,104 +136,104 @@ def _found(folder: DataFolder, listen: Listen) -> ServerState | None:
     return found
 
 
-def _spawn(folder: DataFolder, listen: Listen, turn: int | None, ready: Announce) -> None:
-    """Start the server's process and wait until it reports that it is ready. Raises `Trouble` if not."""
-    child = None
+def _settled(folder: DataFolder, wish: Wish) -> Settings:
+    """The settings that count from now on; parts that run with others are ended. Raises `Trouble`."""
+    if wish.parts == (SERVER,):
+        return Settings()
+    kept, chosen = settings.chosen(folder, wish.choices)
+    for part in wish.parts:
+        state = statefile.running_any(folder.note(part.name))
+        if part is not SERVER and state is not None and state.settings != settings.digest(chosen, part):
+            _end_outdated(part, state, chosen)
+    settings.remember(folder, kept)
+    return chosen
+
+
+def _end_outdated(part: Part, state: State, chosen: Settings) -> None:
+    if part is not AGENT:
+        _end(state, part)
+    elif state.runner != chosen.runner:
+        raise Trouble(
+            f"pods already run by the runner {state.runner}, not {chosen.runner}",
+            f"stop them first with {PROGRAM} down{HERE}",
+        )
+    else:  # not asked to end, which would end its pods: they go on and its successor takes over
+        processes.kill(state.process)
+
+
+def _serve(folder: DataFolder, listen: Listen, ready: Announce) -> ServerState | None:
+    """The server alone, in this process."""
+    folder.make()
+    with ExitStack() as turn:
+        turn.enter_context(turns.taken(folder, TURN_SECONDS, make=True))
+        found = _server(folder, listen)
+        if found is not None:
+            return found
+        host, port = listen.preferring(statefile.read(folder.state), folder.kubeconfig)
+
+        def announce(state: ServerState) -> None:
+            turn.close()
+            ready(state)
+
+        serverprocess.run(folder, Listen(host, port), announce)
+    return None
+
+
+def _spawn(missing: Sequence[Part], order: Order, terminal: bool, ready: Announce) -> None:
+    """Start the processes and wait until they report that they are ready. Raises `Trouble` if not."""
+    children: list[Launched] = []
     try:
         with interrupts.noted() as note:
-            child, reading = _launch(folder, listen, turn)
-            found = _await_ready(child, reading, note, folder)
-            if found is not None:
-                # It lives on without us; this keeps Python from warning that nobody waited for it.
-                child.returncode = 0
-                child = None
-                ready(found)
-                note.signal = 0  # it came too late
+            for part in missing:
+                children.append(launching.launch(part, order, terminal=terminal))
+            if launching.await_ready(children, note, order.folder):
+                server = statefile.running(order.folder.state)
+                if server is None:
+                    raise Trouble("the server ended right after its start", f"see {order.folder.log}")
+                launching.release(children)
+                children = []
+                ready(server)
+                if not terminal:
+                    note.signal = 0  # it came too late
     except BaseException:
-        if child is not None:
-            _end(child)
+        launching.end(children)
         raise
 
 
-def _await_ready(
-    child: subprocess.Popen[bytes], reading: int, note: Noted, folder: DataFolder
-) -> ServerState | None:
-    """The server, or None when a signal came first. Raises `Trouble`."""
-    line = _await_line(reading, note, START_SECONDS)
-    if note.signal:
-        return None
-    if line != serverprocess.READY:
-        raise _explained(line, child, folder)
-    found = statefile.running(folder.state)
-    if found is None:
-        raise Trouble("the server ended right after its start", f"see {folder.log}")
-    return found
+def _stopped(folder: DataFolder, part: Part, turn: int | None) -> Iterator[tuple[Part, str, int]]:
+    note = folder.note(part.name)
+    left = statefile.read_any(note)
+    if left is None:
+        return
+    if left.process.is_alive:
+        yield part, _end(left, part), left.process.pid
+    elif part is AGENT:
+        _clear(folder, turn)
+        yield part, "cleared", left.process.pid
+    statefile.remove(note, left.process)
 
 
-def _launch(folder: DataFolder, listen: Listen, turn: int | None) -> tuple[subprocess.Popen[bytes], int]:
-    """The server's process, and the descriptor that its report comes from.
-
-    It holds the turn with us: if we are killed, it still counts as being started until it is ready.
-    """
-    reading, writing = os.pipe()
-    asked = {"root": str(folder.root), "cache": str(folder.cache), "report": writing, "turn": turn}
-    arguments = json.dumps({**asked, "host": listen.host, "port": listen.port})
-    # -P: a file in the folder `up` was called from must not pass for one of our modules.
-    command = [sys.executable, "-P", "-m", serverprocess.__name__, arguments]
-    kept = (writing,) if turn is None else (writing, turn)
+def _end(state: State, part: Part) -> str:
     try:
-        with _log(folder) as log:
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=kept,
-                start_new_session=True,
-            )
-    except OSError as error:
-        os.close(reading)
-        raise trouble.from_os(error, folder.log) from error
-    finally:
-        os.close(writing)
-    return child, reading
+        return processes.stop(state.process, part.stop_seconds)
+    except PermissionError as error:
+        raise Trouble(
+            f"process {state.process.pid} belongs to another user", "stop it as that user"
+        ) from error
+    except TimeoutError as error:
+        raise Trouble(str(error), "it may hang on a broken disk; a reboot ends it", trouble.FAILED) from error
 
 
-def _await_line(descriptor: int, note: Noted, seconds: float) -> str | None:
-    """The line the child wrote, empty when it ended without one; None when it said nothing in time."""
-    with os.fdopen(descriptor, encoding="utf-8") as pipe:
-        heard = select.select([descriptor, note.wakeup], [], [], seconds)[0]
-        return pipe.readline().strip() if descriptor in heard else None
-
-
-def _explained(line: str | None, child: subprocess.Popen[bytes], folder: DataFolder) -> Trouble:
-    if line is None:
-        return Trouble(f"the server was not ready in {START_SECONDS:.0f} seconds", f"see {folder.log}")
-    code = child.wait(STOP_SECONDS)
-    with contextlib.suppress(ValueError):
-        return trouble.read(line)
-    ended = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-    return Trouble(f"the server {ended} while it started", f"see {folder.log}")
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Have the child gone, however often somebody presses Ctrl-C meanwhile."""
-    with interrupts.noted():
-        child.terminate()
+def _clear(folder: DataFolder, turn: int | None) -> None:
+    """The agent was killed, its pods were not: end them."""
+    try:
+        _, chosen = settings.chosen(folder, Choices())
+    except Trouble:  # a broken file must not keep anybody from stopping
+        chosen = Settings()
+    order = Order(str(folder.root), str(folder.cache), turn=turn, settings=chosen, drain=True)
+    with interrupts.noted() as note:
+        child = launching.launch(AGENT, order)
         try:
-            child.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait(STOP_SECONDS)
-
-
-@contextmanager
-def _log(folder: DataFolder) -> Iterator[int]:
-    """The log file to append to; a large one is set aside first."""
-    if folder.log.exists() and folder.log.stat().st_size > LOG_BYTES:
-        os.replace(folder.log, folder.log.with_name(f"{folder.log.name}.1"))
-    descriptor = os.open(folder.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+            launching.await_ready([child], note, folder)
+        finally:
+            launching.end([child])

@@ -7,13 +7,18 @@ import ipaddress
 import re
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 
-from trainshed.apiserver.access import addresses, kubeconfig
+from trainshed.apiserver.access import addresses
+from trainshed.apiserver.access import kubeconfig as kubeconfigs
+from trainshed.compose import capabilities
+from trainshed.compose.statefile import ServerState
 from trainshed.compose.trouble import WRONG_USAGE, Trouble
 
 HOST, PORT = "127.0.0.1", 6443
 EVERYWHERE = frozenset(("0.0.0.0", "::"))
 _SPACE = re.compile(r"\s")
+_SERVER = re.compile(r"^\s*server: ['\"]?https://\S+?:([0-9]{1,5})['\"]?\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +32,27 @@ class Listen:
     def address(self) -> tuple[str, int]:
         return self.host or HOST, PORT if self.port is None else self.port
 
+    def preferring(self, former: ServerState | None, kubeconfig: Path) -> tuple[str, int]:
+        """The address to listen on: the asked one, else that of a server that was killed; the last port
+        while it is free, so that clients find it again.
+        """
+        host = self.host or (former.host if former else HOST)
+        last = former.port if former else last_port(kubeconfig)
+        if not self.port and last and capabilities.can_listen(host, last):
+            return host, last
+        return host, PORT if self.port is None else self.port
+
     def differs_from(self, host: str, port: int) -> bool:
         """Was something asked for that a server at this address is not?"""
         return (self.host or host) != host or (self.port or port) != port
+
+
+def last_port(kubeconfig: Path) -> int | None:
+    """The port that clients were told the last time."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        found = _SERVER.search(kubeconfig.read_text(encoding="utf-8"))
+        return int(found[1]) if found else None
+    return None
 
 
 def host(text: str) -> str:
@@ -50,7 +73,7 @@ def host(text: str) -> str:
 def urls(port: int) -> list[str]:
     """Where machines elsewhere may reach a server that listens on every interface."""
     names = [*addresses.outward()[:1], socket.gethostname()]
-    return [kubeconfig.server_url(name, port) for name in names]
+    return [kubeconfigs.server_url(name, port) for name in names]
 
 
 def _short_form(text: str) -> str | None:

@@ -10,6 +10,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+Steps = tuple[tuple[signal.Signals, float, str], ...]
+"""Signals, the seconds to wait after each, and what it is called if that was enough."""
+
 
 @dataclass(frozen=True, slots=True)
 class Process:
@@ -50,14 +53,23 @@ def _birth_by_ps(pid: int) -> str | None:
     return asked.stdout.strip() or None
 
 
+def kill(process: Process, patience: float = 5.0) -> None:
+    """End a process at once. Raises `PermissionError`, and `TimeoutError` where even that does not help."""
+    _end(process, ((signal.SIGKILL, patience, "killed"),))
+
+
 def stop(process: Process, patience: float, after_kill: float = 5.0) -> str:
     """End a process: SIGTERM, and SIGKILL when it has not ended after `patience` seconds.
 
     Says what happened: "gone" (it had ended before), "stopped" or "killed". Raises `PermissionError`,
     and `TimeoutError` for a process that even SIGKILL does not end (stuck in the kernel).
     """
+    return _end(process, ((signal.SIGTERM, patience, "stopped"), (signal.SIGKILL, after_kill, "killed")))
+
+
+def _end(process: Process, steps: Steps) -> str:
     if not hasattr(os, "pidfd_open"):
-        return _stop_by_pid(process, patience, after_kill)
+        return _end_by_pid(process, steps)
     try:
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
@@ -66,10 +78,7 @@ def stop(process: Process, patience: float, after_kill: float = 5.0) -> str:
         # Looked at only now: from here on the handle means this process and no later one.
         if not process.is_alive:
             return "gone"
-        for sign, seconds, outcome in (
-            (signal.SIGTERM, patience, "stopped"),
-            (signal.SIGKILL, after_kill, "killed"),
-        ):
+        for sign, seconds, outcome in steps:
             try:
                 signal.pidfd_send_signal(handle, sign)
             except ProcessLookupError:
@@ -81,14 +90,11 @@ def stop(process: Process, patience: float, after_kill: float = 5.0) -> str:
     raise TimeoutError(f"process {process.pid} does not end")
 
 
-def _stop_by_pid(process: Process, patience: float, after_kill: float) -> str:
+def _end_by_pid(process: Process, steps: Steps) -> str:
     """The same where the kernel has no handles for processes (macOS): by asking again and again."""
     if not process.is_alive:
         return "gone"
-    for sign, seconds, outcome in (
-        (signal.SIGTERM, patience, "stopped"),
-        (signal.SIGKILL, after_kill, "killed"),
-    ):
+    for sign, seconds, outcome in steps:
         os.kill(process.pid, sign)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

@@ -5,30 +5,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import json
 import logging
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
 
 from trainshed import __version__
-from trainshed.compose import logs, ports, processes, statefile, trouble, vigil
+from trainshed.compose import partprocess, parts, ports, processes, statefile, trouble, vigil
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.listening import EVERYWHERE, Listen
+from trainshed.compose.orders import Order
 from trainshed.compose.statefile import ServerState
 from trainshed.compose.trouble import PROGRAM, Trouble
 
 log = logging.getLogger("trainshed.compose.serverprocess")  # also where this is the main module
-
-READY = "ready"
-START_SECONDS = 60.0
 
 
 def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]) -> None:
@@ -44,8 +37,7 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
     me = processes.this()
 
     def announce(address: server.Address) -> None:
-        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        state = ServerState(me, address.url, address.host, address.port, __version__, now)
+        state = ServerState(me, address.url, address.host, address.port, __version__, partprocess.now())
         statefile.write(folder.state, state)
         vigil.begin([folder.state, folder.database])
         _log_address(state)
@@ -90,39 +82,8 @@ def _port_taken(host: str, port: int) -> Trouble:
     return Trouble(f"port {port} on {host} is in use by {who}", f"{way_out}, or {stop}")
 
 
-def main() -> int:
-    """Arguments: one JSON object: root, cache, host, port, and the descriptors to report to and to let go."""
-    signal.alarm(int(START_SECONDS) + 5)  # whoever started us may be gone: this ends a start that hangs
-    asked = json.loads(sys.argv[1])
-    descriptor, turn = int(asked["report"]), asked["turn"]
-    for inherited in filter(None, (descriptor, turn)):
-        os.set_inheritable(inherited, False)
-    report = os.fdopen(descriptor, "w", encoding="utf-8")
-    folder = DataFolder(Path(asked["root"]), Path(asked["cache"]))
-    logs.begin()
-
-    def ready(state: ServerState) -> None:
-        signal.alarm(0)
-        if turn is not None:
-            os.close(turn)
-        _say(report, READY)
-
-    try:
-        # Nobody's folder stays busy, or vanishes under us, because a server was once started from it.
-        os.chdir(folder.root)
-        run(folder, Listen(asked["host"], asked["port"]), ready)
-    except Trouble as error:
-        log.error("%s", error.message)
-        _say(report, error.written())
-        return error.code
-    except Exception as error:
-        log.exception("the server failed")
-        failed = Trouble(
-            f"the server failed: {type(error).__name__}: {error}", f"see {folder.log}", trouble.FAILED
-        )
-        _say(report, failed.written())
-        return failed.code
-    return 0
+def serve(order: Order, ready: Callable[[], None]) -> None:
+    run(order.folder, Listen(order.host or None, order.port), lambda state: ready())
 
 
 def _log_address(state: ServerState) -> None:
@@ -130,12 +91,5 @@ def _log_address(state: ServerState) -> None:
     log.info("listening on %s, process %s, version %s", where, state.process.pid, state.version)
 
 
-def _say(report: TextIO, line: str) -> None:
-    """Tell the process that started us, once; it may be gone by now."""
-    if not report.closed:
-        with contextlib.suppress(BrokenPipeError), report:
-            report.write(f"{line}\n")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(partprocess.main(parts.SERVER, serve))

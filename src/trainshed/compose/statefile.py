@@ -1,15 +1,30 @@
-"""The note a running server leaves in its data folder: which process it is and where it listens."""
+"""The note a running process leaves in its data folder: which process it is, and where a server listens."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from trainshed.apiserver.access import privatefiles
 from trainshed.compose import trouble
 from trainshed.compose.processes import Process
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the notes of all parts have in common."""
+
+    process: Process
+    version: str
+    started: str
+    """RFC 3339, when it became ready."""
+    settings: str = ""
+    """A digest of the settings it was started with."""
+    runner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,36 +38,51 @@ class ServerState:
     """RFC 3339, when it became ready."""
 
 
+_Note = TypeVar("_Note", State, ServerState)
+
+
 def read(path: Path) -> ServerState | None:
-    """The note, whoever wrote it; None when there is none or it cannot be understood.
+    """The server's note, whoever wrote it; None when there is none or it cannot be understood.
 
     Raises `Trouble` when it may not be read: then nobody knows whether there is one.
     """
-    try:
-        body = json.loads(path.read_bytes())
-        process = Process(int(body["process"]["pid"]), str(body["process"]["born"]))
-        port = int(body["port"])
-        url, host, version, started = (str(body[key]) for key in ("url", "host", "version", "started"))
-    except PermissionError as error:
-        raise trouble.unreadable(error, path) from error
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return ServerState(process, url, host, port, version, started)
+    return _read(path, ServerState)
+
+
+def read_any(path: Path) -> State | None:
+    """The note of any part, as far as all are alike."""
+    return _read(path, State)
 
 
 def running(path: Path) -> ServerState | None:
     """The note of a server that is alive; a stale one (crash, reboot, reused pid) counts as none."""
-    found = read(path)
-    return found if found is not None and found.process.is_alive else None
+    return _alive(read(path))
 
 
-def write(path: Path, state: ServerState) -> None:
-    privatefiles.write(path, (json.dumps(asdict(state), indent=1) + "\n").encode())
+def running_any(path: Path) -> State | None:
+    return _alive(read_any(path))
+
+
+def write(path: Path, state: State | ServerState) -> None:
+    privatefiles.write(path, msgspec.json.format(msgspec.json.encode(asdict(state)), indent=1) + b"\n")
 
 
 def remove(path: Path, process: Process) -> None:
     """Remove the note if it is this process's."""
     with contextlib.suppress(OSError, trouble.Trouble):
-        found = read(path)
+        found = read_any(path)
         if found is not None and found.process == process:
             path.unlink()
+
+
+def _read(path: Path, form: type[_Note]) -> _Note | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=form)
+    except PermissionError as error:
+        raise trouble.unreadable(error, path) from error
+    except (OSError, ValueError):
+        return None
+
+
+def _alive(found: _Note | None) -> _Note | None:
+    return found if found is not None and found.process.is_alive else None

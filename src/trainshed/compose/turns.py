@@ -1,4 +1,4 @@
-"""One starter or stopper of a data folder's server at a time; the others wait for their turn."""
+"""One starter or stopper of a data folder's parts at a time; the others wait for their turn."""
 
 from __future__ import annotations
 
@@ -44,6 +44,17 @@ def await_quiet(folder: DataFolder, patience: float) -> None:
     """Return when nothing is being started or stopped. Raises `Trouble`."""
     with taken(folder, patience):
         pass
+
+
+def is_taken(folder: DataFolder) -> bool:
+    """Is something being started or stopped at this moment?"""
+    lock = _open(folder, make=False)
+    if lock is None:
+        return False
+    try:
+        return not _is_ours(lock, folder)
+    finally:
+        os.close(lock)
 
 
 def _open(folder: DataFolder, make: bool) -> int | None:
