@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trainshed.kinds.reading import entries, mapping, number, texts
-from trainshed.kinds.trainer import templates
-from trainshed.kube import quantities
+from trainshed.kinds.reading import mapping, number, texts
+from trainshed.kinds.trainer import devices
 from trainshed.kube.faults import FieldError, invalid
-from trainshed.kube.objects import JSON, Object, dig, text
+from trainshed.kube.objects import Object, text
 
 ENTRYPOINT = ["tune", "run"]
 _LLAMA_70B, _QWEN = "llama3_3/70B", "qwen2_5/1.5B"
 _SMALL = ("llama3_2/1B", "llama3_2/3B")
 _MODELS = (*_SMALL, _LLAMA_70B, _QWEN)
-_FIXED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
+FIXED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
 """Settings that the runtime's own command makes."""
 _NAME, _NODES = "spec.runtimeRef.name", "spec.trainer.numNodes"
 
@@ -28,9 +27,9 @@ def errors(job: Object, runtime: Object) -> Iterator[FieldError]:
         yield invalid(_NAME, name, why)
     if nodes > 1 and model != _LLAMA_70B:
         yield invalid(_NODES, nodes, f"must be 1 for {model} model")
-    if nodes == 1 and _is_quantized(args):
+    if nodes == 1 and is_quantized(args):
         yield from _quantization_errors(job, runtime, model)
-    if nodes > 1 and (_is_quantized(args) or any("model.lora_attn_modules" in arg for arg in args)):
+    if nodes > 1 and (is_quantized(args) or is_low_rank(args)):
         yield invalid(_NODES, nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune")
     yield from _fixed_settings(args)
 
@@ -48,7 +47,7 @@ def _quantization_errors(job: Object, runtime: Object, model: str) -> Iterator[F
         yield invalid(_NAME, name, f"QLoRA is not supported for {model} model")
     trainer = mapping(job, "spec", "trainer")
     processes = "auto" if trainer.get("numProcPerNode") is None else trainer["numProcPerNode"]
-    if model in _SMALL and processes != 1 and _gpus(_resources(job, runtime)) != 1:
+    if model in _SMALL and processes != 1 and devices.gpus(devices.resources(job, runtime)) != 1:
         when = f"for {model} model when using QLoRA"
         yield invalid("spec.trainer.numProcPerNode", processes, f"must be auto or 1 {when}")
         given = trainer.get("resourcesPerNode")
@@ -58,46 +57,21 @@ def _quantization_errors(job: Object, runtime: Object, model: str) -> Iterator[F
 def _fixed_settings(args: Sequence[str]) -> Iterator[FieldError]:
     for index, arg in enumerate(args):
         key = arg.partition("=")[0]
-        if key in _FIXED:
+        if key in FIXED:
             why = f'must not set immutable config "{key}" in trainer args; it is managed by the runtime'
             yield invalid(f"spec.trainer.args[{index}]", arg, why)
 
 
-def _is_quantized(args: Sequence[str]) -> bool:
+def is_low_rank(args: Sequence[str]) -> bool:
+    """LoRA: whether only small matrices beside the model's own are trained."""
+    return any("model.lora_attn_modules" in arg for arg in args)
+
+
+def is_quantized(args: Sequence[str]) -> bool:
+    """QLoRA: the same over a quantized model; DoRA turns it off."""
     return _is_on(args, "model.quantize_base") and not _is_on(args, "model.use_dora")
 
 
 def _is_on(args: Sequence[str], setting: str) -> bool:
     pairs = (arg.partition("=") for arg in args)
     return any(setting in name and value.strip().lower() == "true" for name, _, value in pairs)
-
-
-# --- devices ----------------------------------------------------------------------------------------------
-
-
-def _resources(job: Object, runtime: Object) -> JSON:
-    """The TrainJob's as a whole, else those of the runtime's node container."""
-    own = dig(job, "spec", "trainer", "resourcesPerNode")
-    return own if isinstance(own, dict) else _runtime_resources(runtime)
-
-
-def _runtime_resources(runtime: Object) -> JSON:
-    for job in templates.jobs(runtime):
-        if text(job, "name") == templates.NODE or templates.ancestor(job) == templates.TRAINER:
-            for container in entries(templates.pod(job), "containers"):
-                if text(container, "name") == templates.NODE and isinstance(container.get("resources"), dict):
-                    return container["resources"]
-    return None
-
-
-def _gpus(resources: JSON) -> int:
-    return _first_gpu(mapping(resources, "requests")) or _first_gpu(mapping(resources, "limits"))
-
-
-def _first_gpu(amounts: Object) -> int:
-    found = next((amount for name, amount in amounts.items() if "gpu" in name.lower()), 0)
-    return quantities.whole(found) if _is_amount(found) else 0
-
-
-def _is_amount(value: JSON) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and quantities.is_quantity(value)

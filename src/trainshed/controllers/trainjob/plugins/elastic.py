@@ -1,0 +1,70 @@
+"""Elastic PyTorch: between `minNodes` and `maxNodes` nodes train together, whoever of them is there.
+
+v2.1 accepted `torch.elasticPolicy` and ignored it. Here every node gets a pod, the job starts as soon as
+the fewest can, torchrun's own rendezvous decides who takes part, and the job is complete when the fewest
+succeeded.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from trainshed.controllers.trainjob import upserts
+from trainshed.controllers.trainjob.draft import Draft, set_count
+from trainshed.controllers.trainjob.plugins import processes
+from trainshed.controllers.trainjob.plugins.plugin import PORT, Plugin, first_node
+from trainshed.kinds.reading import mapping, number
+from trainshed.kube.objects import Object, plant
+
+GANG_MINIMUM = "trainshed.dev/gang-minimum"
+"""Annotation of pods: how many of them the scheduler must place together; more may follow."""
+SETTINGS = "last_call_timeout=5,keep_alive_interval=2,keep_alive_max_attempt=3"
+"""torchrun waits 30 s for late nodes and takes 15 s to miss a lost one; on one machine both come sooner."""
+
+
+class Bounds(NamedTuple):
+    fewest: int
+    most: int
+
+
+def applies(draft: Draft) -> bool:
+    return isinstance((draft.policy("torch") or {}).get("elasticPolicy"), dict) and bool(draft.trainer_job)
+
+
+def enforce(draft: Draft) -> None:
+    job, node, found = draft.trainer_job, draft.node, bounds(draft)
+    if job is None or node is None:
+        return
+    set_count(job, found.most)
+    plant(job, "Indexed", "template", "spec", "completionMode")
+    plant(job, {"rules": [{"succeededCount": found.fewest}]}, "template", "spec", "successPolicy")
+    metadata = job["template"]["spec"]["template"].setdefault("metadata", {})
+    metadata["annotations"] = {**mapping(metadata, "annotations"), GANG_MINIMUM: str(found.fewest)}
+    upserts.environment(node, *_variables(draft, found))
+    upserts.port(node, PORT)
+
+
+def bounds(draft: Draft) -> Bounds:
+    """The policy's; a TrainJob that says how many nodes it wants lowers or raises the upper one."""
+    policy = mapping(draft.policy("torch"), "elasticPolicy")
+    fewest = max(1, number(policy, "minNodes") or 1)
+    most = draft.nodes if draft.nodes is not None else number(policy, "maxNodes")
+    most = max(1, fewest if most is None else most)
+    return Bounds(min(fewest, most), most)
+
+
+def _variables(draft: Draft, found: Bounds) -> list[Object]:
+    restarts = number(draft.policy("torch"), "elasticPolicy", "maxRestarts")
+    many = [upserts.variable("PET_MAX_RESTARTS", restarts)] if restarts is not None else []
+    return [
+        upserts.variable("PET_NNODES", f"{found.fewest}:{found.most}"),
+        upserts.variable("PET_NPROC_PER_NODE", processes.per_node(draft.job, draft.runtime)),
+        upserts.variable("PET_RDZV_BACKEND", "c10d"),
+        upserts.variable("PET_RDZV_ENDPOINT", f"{first_node(draft)}:{PORT}"),
+        upserts.variable("PET_RDZV_ID", draft.name),
+        upserts.variable("PET_RDZV_CONF", SETTINGS),
+        *many,
+    ]
+
+
+PLUGIN = Plugin("elastic torch", applies, enforce)
