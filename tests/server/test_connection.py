@@ -3,72 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator
 
 import pytest
-import uvicorn
 
-from trainshed.apiserver.connection import Connection
-from trainshed.kube.objects import JSON
-
-Message = MutableMapping[str, JSON]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-SECONDS = 10.0
-Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
-
-
-class Hasty(Connection):
-    head_seconds = 0.2
-    body_seconds = 0.2
-    stalled_seconds = 0.2
-
-
-async def echo(scope: Message, receive: Receive, send: Send) -> None:
-    """Answers with the body; at `/early` before it has come, at `/much` with more than anybody can hold."""
-    body = bytes(50_000_000) if scope["path"] == "/much" else b""
-    while scope["path"] == "/":
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return
-        body += message["body"]
-        if not message["more_body"]:
-            break
-    headers = [(b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+from tests.server.speaking import SECONDS, Dial, Hasty, speaking, told
+from trainshed.apiserver.answers import Stream
+from trainshed.apiserver.http.connection import Connection
 
 
 @pytest.fixture
 async def dial() -> AsyncIterator[Dial]:
-    """Opens connections to a server in this process; they are closed in the end."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(echo, http=Hasty, lifespan="off", log_config=None)
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    opened: list[asyncio.StreamWriter] = []
-
-    async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection(*listener.getsockname())
-        opened.append(writer)
-        return reader, writer
-
-    yield connect
-    for writer in opened:
-        writer.close()
-    server.should_exit = True
-    await serving
-
-
-async def told(dial: Dial, *pieces: bytes) -> bytes:
-    """Everything the server says until it closes the connection, which it must do by itself."""
-    reader, writer = await dial()
-    for piece in pieces:
-        writer.write(piece)
-        await writer.drain()
-    async with asyncio.timeout(SECONDS):
-        return await reader.read()
+    """Opens connections to a server that has little patience."""
+    async with speaking(Hasty) as house:
+        yield house.dial
 
 
 async def test_a_connection_that_says_nothing_is_closed(dial: Dial) -> None:
@@ -144,3 +92,45 @@ async def test_an_answer_larger_than_any_buffer_arrives_whole(dial: Dial) -> Non
     await reader.readuntil(b"\r\n\r\n")
     async with asyncio.timeout(SECONDS):
         assert await reader.readexactly(50_000_000) == bytes(50_000_000)
+
+
+async def test_a_stream_that_nobody_reads_is_given_up() -> None:
+    async with speaking(Hasty) as house:
+        house.echo.specials["/flood"] = lambda request: Stream(flood())
+        _, writer = await house.dial()
+        writer.write(b"GET /flood HTTP/1.1\r\nhost: x\r\n\r\n")
+        await house.echo.until_noted("/flood", 200)
+
+
+async def test_a_connection_nobody_uses_any_more_is_closed() -> None:
+    class Brief(Connection):
+        idle_seconds = 0.1
+
+    async with speaking(Brief) as house:
+        assert (await told(house.dial, b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")).endswith(b"GET ")
+
+
+async def test_a_body_is_bounded_with_all_that_is_around_it() -> None:
+    class Narrow(Connection):
+        most_body = 1 << 20
+
+    async with speaking(Narrow) as house:
+        reader, writer = await house.dial()
+        writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: ")
+        for _ in range(8):
+            writer.write(b"y" * (1 << 18))
+        async with asyncio.timeout(SECONDS):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 413 ")
+
+
+async def test_a_half_request_behind_a_stream_does_not_disturb_it(dial: Dial) -> None:
+    reader, writer = await dial()
+    writer.write(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\nGET /half")
+    async with asyncio.timeout(SECONDS):
+        seen = await reader.readuntil(b"\r\n300\n")
+    assert b"408" not in seen.replace(b"\n408\n", b"")
+
+
+async def flood() -> AsyncIterator[bytes]:
+    while True:
+        yield bytes(1 << 20)

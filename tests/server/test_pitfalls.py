@@ -375,7 +375,7 @@ class TestTheRest:
         until_gone(wire, f"{path}/once")
         assert "ownerReferences" not in wire.ask("GET", f"{pods}/once-1").object()["metadata"]
 
-    def test_36_the_server_is_uvicorn_with_wsproto(self, wire: Wire, pods: str) -> None:
+    def test_36_the_name_of_the_port_forward_protocol_is_understood(self, wire: Wire, pods: str) -> None:
         """Other WebSocket back ends refuse the name of the port-forward protocol in words of their own."""
         reply = upgraded(
             wire, f"{pods}/nosuch/portforward", {"Sec-WebSocket-Protocol": "SPDY/3.1+portforward.k8s.io"}

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from trainshed.kube.faults import Fault
 from trainshed.kube.objects import Object, encode
+from trainshed.store.records import Record
+
+if TYPE_CHECKING:
+    from trainshed.apiserver.http.duplex import Duplex
 
 JSON_TYPE = b"application/json"
 
@@ -27,6 +33,25 @@ class Stream(msgspec.Struct):
     pieces: AsyncIterator[bytes]
     content_type: bytes = JSON_TYPE
     headers: list[tuple[bytes, bytes]] = []
+
+
+class Upgrade(msgspec.Struct):
+    """A switch to another protocol: `run` gets the bare connection, which ends when it returns.
+
+    It writes the first bytes itself, the `101` included; see `http.websockets.accept`.
+    """
+
+    run: Callable[[Duplex], Coroutine[None, None, None]]
+
+
+Result = Answer | Stream | Upgrade
+
+
+class Pending(msgspec.Struct):
+    """An answer that a write has yet to earn: `finish` makes it once `future` is there, without a task."""
+
+    future: asyncio.Future[Record]
+    finish: Callable[[Record], Answer]
 
 
 def of(obj: Object, status: int = 200) -> Answer:

@@ -1,4 +1,4 @@
-"""The ASGI application: who asks, may they, which handler, and every way it can end as a Status."""
+"""The application: who asks, may they, which handler, and every way it can end as a Status."""
 
 from __future__ import annotations
 
@@ -6,52 +6,32 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-
-import msgspec
+from functools import partial
 
 from trainshed.apiserver import answers
 from trainshed.apiserver.access.audit import Audit, Entry, sanitized
 from trainshed.apiserver.access.authentication import Authenticator
 from trainshed.apiserver.access.identity import ANONYMOUS_USER, PUBLIC_PATHS, Attributes, Identity, forbidden
 from trainshed.apiserver.access.rbac import Authorizer
-from trainshed.apiserver.answers import Answer, Stream
+from trainshed.apiserver.answers import Answer, Pending, Result, Upgrade
 from trainshed.apiserver.call import Call
 from trainshed.apiserver.documents import Documents
+from trainshed.apiserver.http.connection import Respond
+from trainshed.apiserver.http.incoming import Incoming
 from trainshed.apiserver.requests import Request, Target, parse_target
-from trainshed.apiserver.routes import NOT_FOUND, Handler, Place, Verb, handler_for, verb_of
+from trainshed.apiserver.routes import NOT_FOUND, Handled, Handler, Place, Verb, handler_for, verb_of
 from trainshed.apiserver.state import State
 from trainshed.kube import faults
-from trainshed.kube.objects import JSON
+from trainshed.store.records import Record
 
 log = logging.getLogger(__name__)
 
-Scope = MutableMapping[str, JSON]
-Message = MutableMapping[str, JSON]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-
-MAX_BODY = 3 * 1024 * 1024
-PART_BYTES = 64 * 1024
-
-
-class Seen(msgspec.Struct):
-    """What the audit log tells of a request, filled in as it becomes known."""
-
-    request: Request
-    time: datetime
-    began: float
-    query: bytes
-    source: str
-    user: Identity | None = None
-    verb: str = ""
-    target: Target | None = None
-
-
 _NOWHERE = Target("", "")
 _NOBODY = Identity(ANONYMOUS_USER)
+_WITH_BODY = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 
 
 @dataclass(slots=True)
@@ -62,38 +42,27 @@ class Application:
     audit: Audit
     documents: Documents
     handlers: Mapping[Place, Handler]
-    streams: set[asyncio.Task[None]] = field(default_factory=set)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    """Requests whose handlers wait for something."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._http(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await self._refuse_websocket(scope, receive, send)
-
-    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        seen = _seen(scope)
+    def handle(self, request: Incoming, respond: Respond) -> None:
+        """Answer: at once where nothing has to be waited for, which costs no task."""
         try:
-            result = await self._answer(seen, receive)
-        except faults.Fault as fault:
-            result = answers.of_fault(fault)
+            handled = self._begun(request)
         except Exception as error:
-            log.exception("unexpected failure in %s %s", seen.request.method, seen.request.path)
-            result = answers.of_fault(
-                faults.InternalError(f"Internal error occurred: {type(error).__name__}: {error}")
-            )
-        if isinstance(result, Stream):
-            code = 200
-            await self._send_stream(result, seen, receive, send)
+            handled = _failure(request, error)
+        if isinstance(handled, Answer):
+            respond(_complete(request, handled))
+        elif isinstance(handled, Pending):
+            handled.future.add_done_callback(partial(_settle, request, handled, respond))
+        elif inspect.isawaitable(handled):
+            self._start(self._wait(request, handled, respond))
         else:
-            code = result.status
-            await _send_answer(result, seen.request, send)
-        self._note(seen, code)
+            respond(_complete(request, handled))
 
-    async def _answer(self, seen: Seen, receive: Receive) -> Answer | Stream:
-        request = seen.request
+    def _begun(self, request: Incoming) -> Handled:
         path = request.path.rstrip("/") or "/"
-        user = self.authenticator.identify(request.raw_headers)
-        seen.user = user
+        request.user = user = self.authenticator.identify(request.raw_headers)
         if path in PUBLIC_PATHS or path.startswith(("/livez/", "/readyz/", "/healthz/")):
             return self._document(request, path)
         if user is None:
@@ -102,23 +71,20 @@ class Application:
         if target is None or not target.plural:
             self._authorize(Attributes(user, request.method.lower(), path=path))
             return self._document(request, path)
-        seen.target = target
-        return await self._resource(seen, user, target, receive)
+        request.target = target
+        return self._resource(request, user, target)
 
-    async def _resource(
-        self, seen: Seen, user: Identity, target: Target, receive: Receive
-    ) -> Answer | Stream:
-        request, kind = seen.request, self.state.registry.find(target.group, target.version, target.plural)
-        verb = verb_of(request, target)
-        seen.verb = verb
+    def _resource(self, request: Incoming, user: Identity, target: Target) -> Handled:
+        kind = self.state.registry.find(target.group, target.version, target.plural)
+        request.verb = verb = verb_of(request, target)
         self._authorize(_attributes(user, verb, request, target))
         if kind is None or (target.namespace and not kind.namespaced and kind.plural != "namespaces"):
             raise faults.NotFound(NOT_FOUND)
         handle = handler_for(kind, target, verb, self.handlers)
-        if request.method in ("POST", "PUT", "PATCH", "DELETE"):
-            request.body = await _read_body(request, receive)
-        result = handle(Call(self.state, request, target, kind, user, self._authorize))
-        return await result if inspect.isawaitable(result) else result
+        call = Call(self.state, request, target, kind, user, self._authorize)
+        if request.is_whole or request.method not in _WITH_BODY:
+            return handle(call)
+        return _with_body(request, handle, call)
 
     def _authorize(self, attributes: Attributes) -> None:
         decision = self.authorizer.decide(attributes)
@@ -133,57 +99,42 @@ class Application:
             raise faults.NotFound(NOT_FOUND)
         return found
 
-    # --- streams --------------------------------------------------------------------------------------------
+    # --- waiting --------------------------------------------------------------------------------------------
 
-    async def _send_stream(self, stream: Stream, seen: Seen, receive: Receive, send: Send) -> None:
-        headers = [
-            (b"content-type", stream.content_type),
-            (b"cache-control", b"no-cache, private"),
-            *stream.headers,
-        ]
-        headers += answers.warning_headers(seen.request.warnings)
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        pump = asyncio.create_task(_pump(stream, send), name="stream")
-        self.streams.add(pump)
-        gone = asyncio.create_task(_until_gone(receive), name="stream-disconnect")
+    def _start(self, waiting: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(waiting)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _wait(self, request: Incoming, handled: Awaitable[Result], respond: Respond) -> None:
         try:
-            await asyncio.wait((pump, gone), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            self.streams.discard(pump)
-            for task in (pump, gone):
-                task.cancel()
-            await asyncio.gather(pump, gone, return_exceptions=True)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+            result = await handled
+        except Exception as error:
+            result = _failure(request, error)
+        except asyncio.CancelledError:
+            respond(_failure(request, faults.Unavailable("the server is shutting down")))
+            raise
+        respond(_complete(request, result))
 
-    def end_streams(self) -> None:
-        """Let every watch and log end cleanly, so that the server can stop."""
-        for task in self.streams:
+    async def finish(self, seconds: float) -> None:
+        """Let requests whose clients are gone come to their end, for a while."""
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=seconds)
+        for task in self.tasks:
             task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
 
-    async def _refuse_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Streams into pods need a node agent; without one, say so after the same checks as over HTTP."""
-        await receive()
-        seen = _seen({**scope, "method": "GET"})
-        try:
-            await self._answer(seen, receive)
-            fault: faults.Fault = faults.BadRequest("this resource does not speak the WebSocket protocol")
-        except faults.Fault as error:
-            fault = error
-        answer = answers.of_fault(fault)
-        headers = [(b"content-type", answer.content_type)]
-        await send({"type": "websocket.http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "websocket.http.response.body", "body": answer.body})
-        self._note(seen, answer.status)
+    # --- afterwards -----------------------------------------------------------------------------------------
 
-    def _note(self, seen: Seen, code: int) -> None:
-        request, target, user = seen.request, seen.target or _NOWHERE, seen.user or _NOBODY
+    def note(self, request: Incoming, source: str, code: int) -> None:
+        target, user, query = request.target or _NOWHERE, request.user or _NOBODY, request.raw_query
         self.audit.record(
             Entry(
-                time=seen.time,
-                verb=seen.verb or request.method.lower(),
-                path=sanitized(request.path, seen.query) if seen.query else request.path,
+                time=datetime.fromtimestamp(request.began, UTC),
+                verb=request.verb or request.method.lower(),
+                path=sanitized(request.path, query) if query else request.path,
                 code=code,
-                latency_ms=round((time.perf_counter() - seen.began) * 1000, 3),
+                latency_ms=round((time.time() - request.began) * 1000, 3),
                 user=user.username,
                 groups=user.groups,
                 impersonator=user.impersonator,
@@ -194,18 +145,43 @@ class Application:
                 name=target.name,
                 subresource=target.subresource,
                 user_agent=request.user_agent,
-                source=seen.source,
+                source=source,
             )
         )
 
 
-def _seen(scope: Scope) -> Seen:
-    raw: bytes = scope.get("raw_path") or scope["path"].encode()
-    path = raw.partition(b"?")[0].decode("latin-1")
-    client = scope.get("client")
-    query: bytes = scope["query_string"]
-    request = Request(scope["method"], path, query, scope["headers"])
-    return Seen(request, datetime.now(UTC), time.perf_counter(), query, client[0] if client else "")
+async def _with_body(request: Incoming, handle: Handler, call: Call) -> Result:
+    await request.arrive()
+    handled = handle(call)
+    if isinstance(handled, Pending):
+        return handled.finish(await handled.future)
+    return await handled if inspect.isawaitable(handled) else handled
+
+
+def _settle(request: Incoming, pending: Pending, respond: Respond, done: asyncio.Future[Record]) -> None:
+    try:
+        answer = pending.finish(done.result())
+    except Exception as error:
+        answer = _failure(request, error)
+    respond(_complete(request, answer))
+
+
+def _complete(request: Incoming, result: Result) -> Result:
+    """The result with what was noticed on the way; a WebSocket is not answered with something else."""
+    if isinstance(result, Upgrade):
+        return result
+    if request.upgrade == b"websocket" and not (isinstance(result, Answer) and result.status >= 400):
+        return answers.of_fault(faults.BadRequest("this resource does not speak the WebSocket protocol"))
+    if request.warnings:
+        result.headers = [*result.headers, *answers.warning_headers(request.warnings)]
+    return result
+
+
+def _failure(request: Request, error: Exception) -> Answer:
+    if isinstance(error, faults.Fault):
+        return answers.of_fault(error)
+    log.error("unexpected failure in %s %s", request.method, request.path, exc_info=error)
+    return answers.of_fault(faults.InternalError(f"Internal error occurred: {type(error).__name__}: {error}"))
 
 
 def _attributes(user: Identity, verb: Verb, request: Request, target: Target) -> Attributes:
@@ -219,59 +195,3 @@ def _attributes(user: Identity, verb: Verb, request: Request, target: Target) ->
     return Attributes(
         user, verb, target.group, target.version, target.plural, target.subresource, namespace, name
     )
-
-
-async def _read_body(request: Request, receive: Receive) -> bytes:
-    declared = request.header(b"content-length")
-    if declared.isdigit() and int(declared) > MAX_BODY:
-        raise _too_large(int(declared))
-    pieces, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise faults.BadRequest("the client left before its request was complete")
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size > MAX_BODY:
-            raise _too_large(size)
-        pieces.append(piece)
-        if not message.get("more_body"):
-            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-
-def _too_large(size: int) -> faults.TooLarge:
-    return faults.TooLarge(f"Request entity too large: limit is {MAX_BODY}, got at least {size}")
-
-
-async def _send_answer(answer: Answer, request: Request, send: Send) -> None:
-    headers = [
-        (b"content-type", answer.content_type),
-        (b"content-length", str(len(answer.body)).encode()),
-        (b"cache-control", b"no-cache, private"),
-        *answer.headers,
-    ]
-    if request.warnings:
-        headers += answers.warning_headers(request.warnings)
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    body = b"" if request.method == "HEAD" else answer.body
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _pump(stream: Stream, send: Send) -> None:
-    try:
-        async for piece in stream.pieces:
-            # A large one in parts: what waits for a slow reader is copied several times on its way out.
-            for start in range(0, len(piece), PART_BYTES):
-                part = piece[start : start + PART_BYTES]
-                await send({"type": "http.response.body", "body": part, "more_body": True})
-    except Exception:
-        log.exception("a stream broke off")  # its head is out: the client is left with what it has got
-    finally:
-        closing = getattr(stream.pieces, "aclose", None)
-        if closing is not None:
-            await closing()
-
-
-async def _until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from trainshed.apiserver import answers, rendering, selecting, tables
@@ -69,7 +69,7 @@ class Page:
     metadata: Object
 
 
-async def list_(call: Call) -> Answer:
+def list_(call: Call) -> Answer | Awaitable[Answer]:
     check_list_parameters(call)
     page = _page(call)
     wanted = answer_form(call.request.header(b"accept"))
@@ -78,7 +78,7 @@ async def list_(call: Call) -> Answer:
         rows = rendering.items(kind, page.records)
         return Answer(answers.joined_list(kind.list_kind, kind.api_version, page.metadata, rows))
     objects = [rendering.spoken(kind, record) for record in page.records]
-    return await listed(call, objects, page.metadata, wanted)
+    return listed(call, objects, page.metadata, wanted)
 
 
 async def listed(call: Call, objects: Sequence[Object], metadata: Object, wanted: Wanted) -> Answer:

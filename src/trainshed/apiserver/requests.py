@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from urllib.parse import parse_qs, unquote
 
 import msgspec
 
+from trainshed.apiserver.access.identity import Identity
 from trainshed.kube import faults
 
 
@@ -67,6 +70,7 @@ class Target(msgspec.Struct, frozen=True):
     """True for the old `/watch/` spelling."""
 
 
+@lru_cache(maxsize=4096)
 def parse_target(path: str) -> Target | None:
     """The target of `/api/v1/…` or `/apis/group/version/…` (raw, still escaped); None for any other path."""
     parts = [unquote(part) for part in path.strip("/").split("/")]
@@ -96,20 +100,29 @@ def _inner(group: str, version: str, parts: list[str]) -> Target:
 class Request:
     """One request; query and headers are parsed when asked for, the body is bounded beforehand."""
 
-    __slots__ = ("_headers", "_query", "_raw_query", "body", "method", "path", "raw_headers", "warnings")
+    __slots__ = (
+        "_headers", "_query", "began", "body", "method", "path", "raw_headers", "raw_query", "target",
+        "upgrade", "user", "verb", "warnings",
+    )  # fmt: skip
 
     def __init__(self, method: str, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]) -> None:
-        self.method, self.path, self.raw_headers = method, path, headers
+        self.method, self.path, self.raw_query, self.raw_headers = method, path, query, headers
         self.body = b""
+        self.upgrade = b""
+        """The protocol the client would rather speak, in lower case."""
         self.warnings: list[str] = []
-        self._raw_query = query
+        self.began = time.time()
+        # Filled in as they become known, for the audit log.
+        self.user: Identity | None = None
+        self.verb = ""
+        self.target: Target | None = None
         self._query: Query | None = None
         self._headers: dict[bytes, bytes] | None = None
 
     @property
     def query(self) -> Query:
         if self._query is None:
-            self._query = Query(self._raw_query)
+            self._query = Query(self.raw_query)
         return self._query
 
     @property

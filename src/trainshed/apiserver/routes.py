@@ -6,14 +6,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 from trainshed.apiserver import deleting, patching, reading, subresources, watching, writing
-from trainshed.apiserver.answers import Answer, Stream
+from trainshed.apiserver.answers import Pending, Result
 from trainshed.apiserver.call import Call, not_found
 from trainshed.apiserver.requests import Request, Target
 from trainshed.kinds.kind import Kind
 from trainshed.kube import faults
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
-Handler = Callable[[Call], Answer | Stream | Awaitable[Answer | Stream]]
+Handled = Result | Pending | Awaitable[Result]
+"""An answer, or a way to it."""
+Handler = Callable[[Call], Handled]
 Place = tuple[str, str, str]
 """Resource, subresource and verb."""
 

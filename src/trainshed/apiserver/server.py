@@ -13,21 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
-import uvicorn
 import uvloop
 
 from trainshed.apiserver import assembly
 from trainshed.apiserver.access import kubeconfig
-from trainshed.apiserver.app import Application
-from trainshed.apiserver.connection import Connection
+from trainshed.apiserver.http.serving import Server
 
 log = logging.getLogger(__name__)
 
-KEEP_ALIVE_SECONDS = 120
-SHUTDOWN_SECONDS = 5
-GOODBYE_SECONDS = 0.3
+FINISH_SECONDS = 1.0
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -79,8 +74,16 @@ async def _serve(settings: ServerSettings, ready: Ready) -> None:
         address = Address(settings.host, listener.getsockname()[1])
         running = assembly.running(settings.folder, settings.cache, settings.host, address.url)
         app = await stack.enter_async_context(running)
-        server = _Server(_config(app, settings), app, lambda: ready(address))
-        await server.serve(sockets=[listener])
+        server = Server(app)
+        with _stop_signals() as asked:
+            await server.start(listener, _tls(settings.folder))
+            try:
+                _calm_collector()
+                ready(address)
+                await asked.wait()
+            finally:
+                await server.stop()
+                await app.finish(FINISH_SECONDS)
         log.info("stopped")
 
 
@@ -97,26 +100,11 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _config(app: Application, settings: ServerSettings) -> uvicorn.Config:
-    certificates = assembly.certificates_in(settings.folder)
-    return uvicorn.Config(
-        app,
-        loop="none",
-        http=Connection,
-        ws="wsproto",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ssl_certfile=certificates.certificate,
-        ssl_keyfile=certificates.key,
-        ssl_version=ssl.PROTOCOL_TLS_SERVER,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        backlog=1024,
-    )
+def _tls(folder: Path) -> ssl.SSLContext:
+    certificates = assembly.certificates_in(folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.certificate, certificates.key)
+    return context
 
 
 def _calm_collector() -> None:
@@ -126,51 +114,14 @@ def _calm_collector() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-class _Server(uvicorn.Server):
-    """uvicorn that says when it listens, and ends watches before it waits for connections to close."""
-
-    def __init__(self, config: uvicorn.Config, app: Application, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._app, self._ready = app, ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        _calm_collector()
-        try:
-            self._ready()
-        except BaseException:  # uvicorn closes only what it served
-            for server in self.servers:
-                server.close()
-            raise
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """uvicorn's own raises the signal again in the end: the store would never be closed."""
-        loop = asyncio.get_running_loop()
+@contextmanager
+def _stop_signals() -> Iterator[asyncio.Event]:
+    """Set once somebody asks the process to end; the store has to be closed first."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+    for sign in STOP_SIGNALS:
+        loop.add_signal_handler(sign, asked.set)
+    try:
+        yield asked
+    finally:
         for sign in STOP_SIGNALS:
-            loop.add_signal_handler(sign, self.handle_exit, sign, None)
-        try:
-            yield
-        finally:
-            for sign in STOP_SIGNALS:
-                loop.remove_signal_handler(sign)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        hanging_up = asyncio.create_task(self._hang_up(), name="hang up")
-        try:
-            await super().shutdown(sockets)
-        finally:
-            hanging_up.cancel()
-
-    async def _hang_up(self) -> None:
-        """TLS waits for the other side's goodbye, which a client that is idle does not even read about."""
-        while True:
-            await asyncio.sleep(GOODBYE_SECONDS)
-            for connection in list(self.server_state.connections):
-                transport = connection.transport
-                if transport.is_closing() and not transport.get_write_buffer_size():
-                    transport.abort()
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._app.end_streams()
-        super().handle_exit(sig, frame)
+            loop.remove_signal_handler(sign)

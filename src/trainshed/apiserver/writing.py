@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from trainshed.apiserver import bodies, reading, writes
-from trainshed.apiserver.answers import Answer
+from trainshed.apiserver.answers import Pending
 from trainshed.apiserver.call import Call
 from trainshed.kube import faults
 from trainshed.kube.objects import metadata
 
 
-async def create(call: Call) -> Answer:
+def create(call: Call) -> Pending:
     check_dry_run(call)
     obj = bodies.read(call)
-    record = await writes.insert(call.state, call.kind, obj, writer(call), call.namespace)
-    return reading.one(call, record, 201)
+    future = writes.begin_insert(call.state, call.kind, obj, writer(call), call.namespace)
+    return Pending(future, lambda record: reading.one(call, record, 201))
 
 
-async def update(call: Call) -> Answer:
+def update(call: Call) -> Pending:
     check_dry_run(call)
     obj = bodies.read(call)
     old = call.state.store.head(call.key)
@@ -26,8 +26,8 @@ async def update(call: Call) -> Answer:
         text = "Invalid value: 0x0: must be specified for an update"
         error = faults.FieldError("FieldValueInvalid", "metadata.resourceVersion", text)
         raise faults.refuse(call.kind.kind, call.kind.group, call.target.name, [error])
-    record = await writes.replace(call.state, call.kind, old, obj, writer(call))
-    return reading.one(call, record)
+    future = writes.begin_replace(call.state, call.kind, old, obj, writer(call))
+    return Pending(future, lambda record: reading.one(call, record))
 
 
 def writer(call: Call, track: bool = True) -> writes.Writer:
