@@ -2,6 +2,7 @@
 
 BIN := .venv/bin
 STAMP := .venv/.ready
+FRAMEWORKS := .venv/.frameworks
 PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
@@ -16,10 +17,14 @@ $(STAMP): pyproject.toml constraints.txt scripts/setup.sh
 	@scripts/setup.sh .venv
 	@touch $@
 
+$(FRAMEWORKS): $(STAMP)
+	@scripts/setup.sh .venv frameworks
+	@touch $@
+
 demo: $(STAMP)  ## Start a control plane, send it a TrainJob, show what it sees, clean up
 	@scripts/demo.sh
 
-test: $(STAMP)  ## Run all tests (PYTEST_ARGS="-k word" for some)
+test: $(FRAMEWORKS)  ## Run all tests (PYTEST_ARGS="-k word" for some)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: $(STAMP)  ## Formatting, lint, types, import rules, spelling

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Make a virtual environment with trainshed and the developer tools. Called by `make setup`.
+# Make a virtual environment with trainshed and the developer tools. Called by `make setup`; with `frameworks` as the
+# second word, add the frameworks that the examples are tested with.
 set -eu
 cd "$(dirname "$0")/.."
 venv=${1:-.venv}
@@ -61,6 +62,17 @@ Schemas.load(datafolder.locate(None, os.environ).cache)
 END
 }
 
+pip() {
+    "$venv/bin/python" -m pip -q --disable-pip-version-check "$@" ||
+        fail "pip could not install everything" "if the package index cannot be reached, see https_proxy and PIP_INDEX_URL"
+}
+
+if [ "${2:-}" = frameworks ]; then
+    echo "installing TensorFlow, JAX, XGBoost and MPI into $venv, for the examples' tests"
+    pip install --constraint constraints.txt --group frameworks
+    exit
+fi
+
 python=$(find_python)
 if ! is_new_enough "$venv/bin/python"; then
     echo "making $venv with $("$python" --version)"
@@ -68,11 +80,7 @@ if ! is_new_enough "$venv/bin/python"; then
         { apt_install python3-venv && "$python" -m venv --clear "$venv"; } ||
         fail "cannot make $venv" "on Debian and Ubuntu, apt-get install python3-venv"
 fi
-pip() {
-    "$venv/bin/python" -m pip -q --disable-pip-version-check "$@" ||
-        fail "pip could not install everything" "if the package index cannot be reached, see https_proxy and PIP_INDEX_URL"
-}
-echo "installing trainshed and the developer tools into $venv, about a minute"
+echo "installing trainshed, PyTorch and the developer tools into $venv, about a minute"
 pip install --constraint constraints.txt pip
 pip install --constraint constraints.txt --editable . --group dev
 system_packages
