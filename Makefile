@@ -21,7 +21,7 @@ $(FRAMEWORKS): $(STAMP)
 	@scripts/setup.sh .venv frameworks
 	@touch $@
 
-demo: $(STAMP)  ## Start a control plane, send it a TrainJob, show what it sees, clean up
+demo: $(STAMP)  ## Start Trainshed, run a two-node PyTorch job with live logs; it stays up to look around
 	@scripts/demo.sh
 
 test: $(FRAMEWORKS)  ## Run all tests (PYTEST_ARGS="-k word" for some)
@@ -42,4 +42,4 @@ bench: $(STAMP)  ## Measure speed and size, as ratios to a baseline in the same 
 	$(BIN)/python -m bench
 
 clean:  ## Remove everything that was made here
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,16 +1,10 @@
 #!/usr/bin/env bash
-# What works today, end to end: a control plane in a temporary folder, what kubectl sees, a refusal, a crash survived.
+# From nothing to a finished two-node PyTorch job: starts Trainshed, runs the job with live logs, shows what kubectl sees.
+# Trainshed stays up afterwards, in a folder of its own, to look around; a second run uses it again.
 set -eu
 cd "$(dirname "$0")/.."
 trainshed=$PWD/.venv/bin/trainshed
-folder=$(mktemp -d "${TMPDIR:-/tmp}/trainshed-demo.XXXXXX")
-export TRAINSHED_HOME=$folder
-
-clean_up() {
-    "$trainshed" down >/dev/null || true
-    rm -rf "$folder"
-}
-trap clean_up EXIT
+export TRAINSHED_HOME=${TRAINSHED_DEMO_HOME:-$PWD/.demo}
 
 bold='' plain=''
 [ ! -t 1 ] || { bold=$'\033[1m' plain=$'\033[0m'; }
@@ -19,32 +13,29 @@ say() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"; }
 show() { say "$@"; "$@"; }
 refused() { say "$@"; ! "$@" || { echo "that should have been refused"; exit 1; }; }
 
-tell "A Kubernetes API on this machine, with Kubeflow's kinds and runtimes"
+tell "Trainshed: a Kubernetes API on this machine that runs Kubeflow training jobs"
 say trainshed up --port 0
 "$trainshed" up --port 0
 KUBECONFIG=$("$trainshed" kubeconfig)
 export KUBECONFIG
 
+tell "A PyTorch script on two nodes, one process each (examples/02-pytorch-ddp)"
+say trainshed run train.py --name demo --nodes 2 --nproc-per-node 1
+"$trainshed" delete demo >/dev/null 2>&1 || true
+(cd examples/02-pytorch-ddp && "$trainshed" run train.py --name demo --nodes 2 --nproc-per-node 1)
+say trainshed describe demo
+"$trainshed" describe demo
+
 if command -v kubectl >/dev/null; then
-    export HOME=$folder  # kubectl's discovery cache goes with the rest
-    show kubectl get clustertrainingruntimes
-    show kubectl explain trainjob.spec.trainer.numNodes
-    tell "A TrainJob for two nodes; it is checked and kept (STATE stays empty until jobs can run)"
-    show kubectl apply -f examples/01-first-trainjob
-    show kubectl get trainjobs,configmaps
+    tell "The same through kubectl, as on a cluster"
+    export HOME=$TRAINSHED_HOME  # kubectl's discovery cache goes there too
+    show kubectl get trainjobs,jobsets,jobs,pods
+    show kubectl logs -l jobset.sigs.k8s.io/jobset-name=demo --prefix --tail=2
     tell "A mistake is refused in words"
-    refused kubectl patch trainjob first-trainjob --type=merge -p '{"spec":{"runtimeRef":{"name":"pytorch"}}}'
-    tell "The server dies without warning, and starts again: nothing is lost"
-    pid=$("$trainshed" status -o json | sed -n 's/.*"apiserver": \([0-9][0-9]*\).*/\1/p')
-    show kill -9 "$pid"
-    say trainshed up --port 0
-    "$trainshed" up --port 0 >/dev/null
-    show kubectl get trainjobs
-    show kubectl delete -f examples/01-first-trainjob
-else
-    say scripts/demo_client.py
-    .venv/bin/python scripts/demo_client.py "$KUBECONFIG" examples/01-first-trainjob
+    refused kubectl patch trainjob demo --type=merge -p '{"spec":{"runtimeRef":{"name":"pytorch"}}}'
 fi
 
-printf '\nThe kubeconfig was %s; it goes now, with the control plane.\n' "$KUBECONFIG"
-printf 'To keep one: .venv/bin/trainshed up\n'
+tell "It stays up, to look around"
+printf 'kubeconfig  %s\n' "$KUBECONFIG"
+printf 'use it      export KUBECONFIG=%s; kubectl get pods\n' "$KUBECONFIG"
+printf 'stop it     TRAINSHED_HOME=%s %s down\n' "$TRAINSHED_HOME" "$trainshed"

@@ -70,6 +70,12 @@ def test_code_from_git_needs_no_configmap() -> None:
     )
 
 
+def test_a_repository_on_this_machine_is_mounted_for_the_clone() -> None:
+    wanted = a_submission(code=Git("/srv/it's", "main", local=True))
+    assert "file:///trainshed/repository" in submission.trainjob(wanted)["spec"]["trainer"]["command"][2]
+    assert _pod(wanted)["spec"]["volumes"][0]["hostPath"]["path"] == "/srv/it's"
+
+
 def test_workers_of_mpi_get_the_code_too() -> None:
     wanted = a_submission(framework=FRAMEWORKS["mpi"])
     jobs = submission.trainjob(wanted)["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]

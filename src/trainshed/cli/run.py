@@ -181,7 +181,7 @@ def _inside(script: Path) -> str:
 
 def _code(script: Path, git: str, where: Target) -> Code:
     if git:
-        return submission.read_git(_local_repository(git))
+        return _repository(git)
     full, here = script.resolve(), Path.cwd()
     try:
         return Sent(bundle.collect(here if full.is_relative_to(here) else full.parent))
@@ -189,12 +189,11 @@ def _code(script: Path, git: str, where: Target) -> Code:
         raise Trouble(str(error), error.hint, FAILED) from error
 
 
-def _local_repository(text: str) -> str:
-    """A path to a repository made absolute: the pod starts elsewhere."""
-    found: Git = submission.read_git(text)
-    if "://" in found.url or not Path(found.url).expanduser().exists():
-        return text
-    return f"{Path(found.url).expanduser().resolve()}{f'@{found.ref}' if found.ref else ''}"
+def _repository(text: str) -> Git:
+    """A path to a repository is made absolute: the pod starts elsewhere."""
+    found = submission.read_git(text)
+    folder = Path(found.url).expanduser()
+    return Git(str(folder.resolve()), found.ref, local=True) if folder.is_dir() else found
 
 
 def _volume(text: str) -> Volume:

@@ -22,6 +22,7 @@ MANAGER = "trainshed.dev/run"
 PYTHON = "trainshed.dev/python"
 """Annotation of a pod: the Python environment its containers run in."""
 CODE_FOLDER = "/trainshed/code"
+REPOSITORY_FOLDER = "/trainshed/repository"
 WORK_FOLDER = "/workspace"
 _CODE_VOLUME = "trainshed-code"
 
@@ -44,6 +45,8 @@ class Local:
 class Git:
     url: str
     ref: str = ""
+    local: bool = False
+    """The URL is a folder of this machine: pods get it mounted."""
 
 
 Code = Sent | Local | Git
@@ -129,9 +132,10 @@ def _shell(wanted: Submission) -> str:
 def _preparation(wanted: Submission) -> list[str]:
     """Lines that leave the code in the folder the script starts in."""
     match wanted.code:
-        case Git(url, ref):
+        case Git(url, ref, local):
             chosen = f"--branch {shlex.quote(ref)} " if ref else ""
-            clone = f"git clone --quiet --depth 1 {chosen}-- {shlex.quote(url)} {WORK_FOLDER}/code"
+            source = f"file://{REPOSITORY_FOLDER}" if local else shlex.quote(url)
+            clone = f"git clone --quiet --depth 1 {chosen}-- {source} {WORK_FOLDER}/code"
             return ["set -e", f"mkdir -p {WORK_FOLDER}", clone, f"cd {WORK_FOLDER}/code"]
         case Sent() if len(wanted.framework.jobs) == 1:
             # A ConfigMap cannot be written to; scripts like to write beside themselves.
@@ -160,7 +164,11 @@ def _pod(wanted: Submission) -> Object:
 def _volumes(wanted: Submission) -> tuple[list[Object], list[Object]]:
     volumes: list[Object] = []
     mounts: list[Object] = []
-    if not isinstance(wanted.code, Git):
+    if isinstance(wanted.code, Git):
+        if wanted.code.local:
+            volumes.append({"name": _CODE_VOLUME, "hostPath": {"path": wanted.code.url, "type": "Directory"}})
+            mounts.append({"name": _CODE_VOLUME, "mountPath": REPOSITORY_FOLDER, "readOnly": True})
+    else:
         volumes.append({"name": _CODE_VOLUME, **_code_source(wanted.name, wanted.code)})
         mounts.append({"name": _CODE_VOLUME, "mountPath": CODE_FOLDER})
     for index, volume in enumerate(wanted.volumes):
