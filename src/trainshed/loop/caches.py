@@ -12,12 +12,14 @@ class Caches:
         self._by_words: dict[str, Cache] = {}
         self._by_type: dict[tuple[str, str], Cache] = {}
         self._resources: dict[Resource, Cache] = {}
+        self._meant: dict[str, Resource] = {}
 
     def add(self, words: str, resource: Resource, *index_labels: str) -> Cache:
         """The cache of a kind, made on first request; also found by these words from now on."""
         if resource not in self._resources:
             self._resources[resource] = Cache()
             self._by_type[(resource.api_version, resource.kind)] = self._resources[resource]
+        self._meant[words] = resource
         cache = self._by_words[words] = self._resources[resource]
         cache.index(*index_labels)
         return cache
@@ -26,6 +28,10 @@ class Caches:
         if words not in self._by_words:
             raise LookupError(f"no controller of this run watches {words}")
         return self._by_words[words]
+
+    def resource(self, words: str) -> Resource | None:
+        """What is meant by the words some controller uses for a kind; found without asking anybody."""
+        return self._meant.get(words)
 
     def of_resource(self, resource: Resource) -> Cache | None:
         return self._resources.get(resource)

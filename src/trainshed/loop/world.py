@@ -6,17 +6,20 @@ The writes have the signatures of `client.Client`; they are signed with the cont
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Literal
 
 from trainshed.client.client import Client
 from trainshed.client.requests import PLAIN, PLAIN_DELETE, Delete, PatchType, Resource, Write
+from trainshed.kube import lifecycle
+from trainshed.kube.faults import NotFound
 from trainshed.kube.objects import JSON, Object, dig
 from trainshed.loop.cache import Cache
 from trainshed.loop.caches import Caches
 from trainshed.loop.events import Recorder
-from trainshed.loop.keys import Key
+from trainshed.loop.keys import Key, key_of
 
 Clock = Callable[[], datetime]
 
@@ -43,14 +46,20 @@ class World:
         self, kind: str | Resource, name: str, subresource: str, obj: Object, namespace: str | None = None
     ) -> Object:
         """POST to a subresource, such as a pod's binding; the caches learn of its effect by their watch."""
-        return await self.client.create_under(kind, name, subresource, obj, namespace)
+        resource = await self._resource(kind)
+        with self._noticing_absence(resource, name, namespace):
+            return await self.client.create_under(resource, name, subresource, obj, namespace)
 
     async def replace(
         self, obj: Object, namespace: str | None = None, *, subresource: str = "", write: Write = PLAIN
     ) -> Object:
-        written = await self.client.replace(
-            obj, namespace, subresource=subresource, write=self._signed(write)
-        )
+        resource = await self.client.resource_of(obj)
+        meta = obj["metadata"]
+        place = meta.get("namespace") if namespace is None else namespace
+        with self._noticing_absence(resource, meta["name"], place):
+            written = await self.client.replace(
+                obj, namespace, subresource=subresource, write=self._signed(write)
+            )
         return self._learned(written, write)
 
     async def write_status(self, obj: Object, namespace: str | None = None, write: Write = PLAIN) -> Object:
@@ -67,9 +76,11 @@ class World:
         subresource: str = "",
         write: Write = PLAIN,
     ) -> Object:
-        written = await self.client.patch(
-            kind, name, changes, namespace, type=type, subresource=subresource, write=self._signed(write)
-        )
+        resource, signed = await self._resource(kind), self._signed(write)
+        with self._noticing_absence(resource, name, namespace):
+            written = await self.client.patch(
+                resource, name, changes, namespace, type=type, subresource=subresource, write=signed
+            )
         return self._learned(written, write)
 
     async def apply(
@@ -89,24 +100,57 @@ class World:
     async def delete(
         self, kind: str | Resource, name: str, namespace: str | None = None, options: Delete = PLAIN_DELETE
     ) -> Object:
-        answer = await self.client.delete(kind, name, namespace, options)
+        resource = await self._resource(kind)
+        with self._noticing_absence(resource, name, namespace):
+            answer = await self.client.delete(resource, name, namespace, options)
         if options.dry_run:
             return answer
         if answer.get("kind") != "Status":
             return self._learned(answer, PLAIN)
-        resource = await self.client.resource(kind)
-        place = self.client.namespace if namespace is None else namespace
-        uid = dig(answer, "details", "uid") or options.uid
-        cache = self._caches.of_resource(resource)
-        if cache is not None and uid:
-            cache.forget(Key(place if resource.namespaced else "", name), uid)
+        self._forget(resource, name, namespace, dig(answer, "details", "uid") or options.uid)
         return answer
+
+    # --- knowing ---
+
+    async def _resource(self, kind: str | Resource) -> Resource:
+        if isinstance(kind, Resource):
+            return kind
+        return self._caches.resource(kind) or await self.client.resource(kind)
 
     def _signed(self, write: Write) -> Write:
         return write if write.manager else dataclasses.replace(write, manager=self.name)
 
     def _learned(self, obj: Object, write: Write) -> Object:
         cache = None if write.dry_run else self._caches.of_object(obj)
-        if cache is not None:
+        if cache is None:
+            return obj
+        if lifecycle.may_go(obj):
+            # Nothing holds it any more, so this very write was its end.
+            cache.forget(key_of(obj), obj["metadata"]["uid"])
+        else:
             cache.learn(obj)
         return obj
+
+    @contextmanager
+    def _noticing_absence(self, resource: Resource, name: str, namespace: str | None) -> Iterator[None]:
+        """What the server does not find is gone, even if the watch has not said so yet."""
+        known = self._known(resource, name, namespace)
+        try:
+            yield
+        except NotFound:
+            if known is not None:
+                self._forget(resource, name, namespace, known["metadata"]["uid"])
+            raise
+
+    def _known(self, resource: Resource, name: str, namespace: str | None) -> Object | None:
+        cache = self._caches.of_resource(resource)
+        return None if cache is None else cache.get(self._key(resource, name, namespace))
+
+    def _forget(self, resource: Resource, name: str, namespace: str | None, uid: str) -> None:
+        cache = self._caches.of_resource(resource)
+        if cache is not None and uid:
+            cache.forget(self._key(resource, name, namespace), uid)
+
+    def _key(self, resource: Resource, name: str, namespace: str | None) -> Key:
+        place = self.client.namespace if namespace is None else namespace
+        return Key(place if resource.namespaced else "", name)
