@@ -4,3 +4,7 @@ One policy is one file, all of them pure; `verdict` asks them in upstream's orde
 `desired` says which pods come and go, `status` what is said about it. `reconcile` carries it out.
 Imported by compose.
 """
+
+from trainshed.controllers.job.reconcile import controller
+
+__all__ = ["controller"]
