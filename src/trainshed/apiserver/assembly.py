@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from trainshed.apiserver import admission, definitions, install, podlogs, subresources, training, writes
+from trainshed.apiserver import (
+    admission,
+    definitions,
+    install,
+    podlogs,
+    podstreams,
+    subresources,
+    training,
+    writes,
+)
 from trainshed.apiserver.access import addresses, admintoken, bootstrap, kubeconfig, tls
 from trainshed.apiserver.access.audit import Audit
 from trainshed.apiserver.access.authentication import Authenticator
@@ -19,6 +28,7 @@ from trainshed.apiserver.access.rbac import Authorizer
 from trainshed.apiserver.access.signing import SigningKey
 from trainshed.apiserver.access.tokenrequests import TokenRequests
 from trainshed.apiserver.access.tokens import AccountTokens
+from trainshed.apiserver.agents import Agents
 from trainshed.apiserver.aggregates import Aggregates
 from trainshed.apiserver.app import Application
 from trainshed.apiserver.documents import Documents
@@ -28,6 +38,7 @@ from trainshed.apiserver.namespaces import Namespaces
 from trainshed.apiserver.openapi import OpenApi
 from trainshed.apiserver.registry import Registry
 from trainshed.apiserver.reviewing import Reviewing
+from trainshed.apiserver.routes import Handler, Place
 from trainshed.apiserver.state import State
 from trainshed.kinds import builtin
 from trainshed.kinds.core import event_dialects
@@ -37,6 +48,7 @@ from trainshed.kinds.rules import RULES
 from trainshed.kinds.scheduling import priorityclasses
 from trainshed.kinds.schemas import Schemas
 from trainshed.kinds.trainer import publication, runtimes
+from trainshed.kube import streaming
 from trainshed.kube.objects import Object, decode
 from trainshed.store.records import Key, Record
 from trainshed.store.store import Store
@@ -62,6 +74,10 @@ class Folder:
     @property
     def kubeconfig(self) -> Path:
         return self.root / "kubeconfig"
+
+    @property
+    def agent(self) -> Path:
+        return self.root / streaming.SOCKET
 
     @property
     def audit(self) -> Path:
@@ -96,7 +112,6 @@ async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterat
     audit = Audit(places.audit)
     keeper = Housekeeper("housekeeping")
     task = asyncio.create_task(keeper.run(), name="housekeeping")
-    logs = podlogs.PodLogs(podlogs.NoAgent())
     try:
         state = _state(store, schemas)
         reviewing = _access(state, places, certificates)
@@ -108,13 +123,23 @@ async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterat
             reviewing.authorizer,
             audit,
             _documents(state, schemas, reviewing.tokens, url),
-            {**subresources.HANDLERS, **reviewing.handlers(), ("pods", "log", "get"): logs.handle},
+            {**subresources.HANDLERS, **reviewing.handlers(), **_pod_handlers(places, audit)},
         )
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await store.close()
         audit.close()
+
+
+def _pod_handlers(places: Folder, audit: Audit) -> Mapping[Place, Handler]:
+    """What is answered by the node agent."""
+    agents = Agents(places.agent)
+    streams = podstreams.PodStreams(agents, audit)
+    return {
+        ("pods", "log", "get"): podlogs.PodLogs(agents).handle,
+        **{("pods", part, verb): streams.open for part in podstreams.PARTS for verb in ("get", "create")},
+    }
 
 
 def _documents(state: State, schemas: Schemas, tokens: AccountTokens, url: str) -> Documents:

@@ -1,6 +1,6 @@
 """`pods/log`: what the checks of kubectl and the SDKs expect, in front of whoever keeps the lines.
 
-The lines themselves are the node agent's, reached through `Source`; a server without an agent has none.
+The lines themselves are the node agent's, reached through `Source`.
 """
 
 from __future__ import annotations
@@ -33,33 +33,30 @@ class Wish:
 
 
 class Source(Protocol):
-    def lines(self, pod: Object, wish: Wish) -> AsyncIterator[bytes]:
+    async def open(self, pod: Object, wish: Wish) -> AsyncIterator[bytes]:
         """Pieces of the log, as bytes ready to send; ends with the container when following."""
         ...
 
 
-class NoAgent:
-    """No node agent keeps logs here: every log is empty."""
-
-    async def lines(self, pod: Object, wish: Wish) -> AsyncIterator[bytes]:
-        return
-        yield b""  # makes this a generator
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""  # makes this a generator
 
 
 @dataclass(frozen=True, slots=True)
 class PodLogs:
     source: Source
 
-    def handle(self, call: Call) -> Stream:
+    async def handle(self, call: Call) -> Stream:
         record = call.state.store.get(call.key)
         if record is None:
             raise call.not_found()
         pod = call.state.get("pods", call.namespace, call.target.name) or {}
         wish = _wish(call.request.query, pod, call.target.name, call.state.now())
         if not dig(pod, "spec", "nodeName"):
-            return Stream(NoAgent().lines(pod, wish), TEXT)
+            return Stream(_nothing(), TEXT)
         _check_started(pod, wish)
-        return Stream(self.source.lines(pod, wish), TEXT)
+        return Stream(await self.source.open(pod, wish), TEXT)
 
 
 def _wish(query: Query, pod: Object, name: str, now: datetime) -> Wish:

@@ -10,7 +10,6 @@ from trainshed.apiserver import (
     answers,
     bodies,
     negotiation,
-    podstreams,
     reading,
     removal,
     rendering,
@@ -215,10 +214,5 @@ HANDLERS: Mapping[tuple[str, str, str], Handler] = {
     ("pods", "binding", "create"): bind_pod,
     ("pods", "eviction", "create"): evict_pod,
     ("namespaces", "finalize", "update"): finalize_namespace,
-    **{
-        ("pods", part, verb): podstreams.open_stream
-        for part in podstreams.PARTS
-        for verb in ("get", "create")
-    },
 }
 """By resource, subresource and verb."""

@@ -53,6 +53,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     subresource: str = ""
     user_agent: str = ""
     source: str = ""
+    command: tuple[str, ...] = ()
+    """What is run in a container; values of assignments in it are masked."""
 
 
 def sanitized(path: str, query: bytes) -> str:
