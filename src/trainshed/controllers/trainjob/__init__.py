@@ -4,3 +4,9 @@
 `status` and `verdicts` what is said about a job, `reconcile` the loop. All but the last are pure.
 Imported by compose and, for previews, by the command line.
 """
+
+from __future__ import annotations
+
+from trainshed.controllers.trainjob.reconcile import controller
+
+__all__ = ["controller"]

@@ -1,0 +1,69 @@
+"""The objects a TrainJob wants, and whether they are worth asking for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trainshed.controllers.trainjob import stages
+from trainshed.controllers.trainjob.plugins import mpi
+from trainshed.kinds.batch import jobspecs
+from trainshed.kinds.reading import entries, is_true, mapping
+from trainshed.kinds.trainer import templates
+from trainshed.kube.objects import Object, copied, text
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    jobset: Object
+    objects: tuple[Object, ...]
+    """To be there before the JobSet. A Secret for MPI comes without its keys."""
+
+
+def wanted(job: Object, runtime: Object, *, is_local: bool = False) -> Wanted:
+    """Raises `refusals.Refusal` for what cannot be run. `is_local`: the pods run on our own agent."""
+    draft = stages.merged(job, runtime, is_local=is_local)
+    return Wanted(draft.rendered(), tuple(draft.objects))
+
+
+def is_due(job: Object, jobset: Object | None) -> bool:
+    """Whether the JobSet is to be written: a running one never is."""
+    return jobset is None or is_true(job, "spec", "suspend") or is_true(jobset, "spec", "suspend")
+
+
+def is_ssh_secret(obj: Object) -> bool:
+    return obj["kind"] == "Secret" and text(obj, "metadata", "name").endswith(mpi.SSH_SUFFIX)
+
+
+# --- flaws ------------------------------------------------------------------------------------------------
+
+
+def flaws(jobset: Object) -> list[str]:
+    """What the Jobs made of a JobSet would be refused for: nobody tells the TrainJob's owner otherwise."""
+    return [flaw for job in entries(jobset, "spec", "replicatedJobs") for flaw in _job_flaws(job, jobset)]
+
+
+def _job_flaws(job: Object, jobset: Object) -> Iterator[str]:
+    spec = copied(mapping(job, "template", "spec"))
+    spec["completionMode"] = spec.get("completionMode") or "Indexed"
+    pod = spec.setdefault("template", {}).setdefault("spec", {})
+    pod["restartPolicy"] = pod.get("restartPolicy") or "OnFailure"
+    pod["volumes"] = entries(pod, "volumes") + [_claim(name) for name in _claimed(jobset, job)]
+    jobspecs.defaults(spec)
+    for error in jobspecs.errors(f"replicatedJobs[{text(job, 'name')}].template.spec", spec):
+        yield str(error)
+
+
+def _claimed(jobset: Object, job: Object) -> list[str]:
+    """The volumes the JobSet adds by itself, from its claim templates."""
+    given = [text(volume, "name") for volume in entries(templates.pod(job), "volumes")]
+    found = [
+        text(template, "metadata", "name")
+        for policy in entries(jobset, "spec", "volumeClaimPolicies")
+        for template in entries(policy, "templates")
+    ]
+    return [name for name in found if name not in given]
+
+
+def _claim(name: str) -> Object:
+    return {"name": name, "persistentVolumeClaim": {"claimName": name}}

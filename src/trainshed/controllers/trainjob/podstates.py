@@ -1,0 +1,143 @@
+"""What the status of one pod says to somebody who asks why a job does not get on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trainshed.kinds.reading import entries, mapping, number
+from trainshed.kube import conditions, verdicts
+from trainshed.kube.objects import Object, dig, text
+
+_STARTING = ("ContainerCreating", "PodInitializing")
+"""Waiting that is part of every start, unless the agent adds what it is waiting for."""
+_CRASHED = "CrashLoopBackOff"
+
+
+class Ended(NamedTuple):
+    """How a container came to a bad end."""
+
+    at: str
+    """When, as the pod's status has it; texts of one form, so they can be compared."""
+    is_echo: bool
+    """Whether another one's end is the likely cause."""
+    where: str
+    """The container, where the pod's name does not say it all: `, init container git-clone,`."""
+    how: str
+    """`exited 1: ModuleNotFoundError: …`"""
+
+
+class Waiting(NamedTuple):
+    reason: str
+    why: str
+
+
+# --- ends -------------------------------------------------------------------------------------------------
+
+
+def bad_end(pod: Object) -> Ended | None:
+    """The first container that failed, now or before its last restart."""
+    found = sorted(_bad_ends(pod))
+    if found:
+        return found[0]
+    if text(pod, "status", "phase") == "Failed":
+        return _failed_whole(pod)
+    return None
+
+
+def _bad_ends(pod: Object) -> Iterator[Ended]:
+    deleted = text(pod, "metadata", "deletionTimestamp")
+    for group in ("initContainerStatuses", "containerStatuses"):
+        for status in entries(pod, "status", group):
+            end = _terminated(status)
+            code = number(end, "exitCode")
+            # What is deleted is killed: that end is nobody's fault.
+            if code and not (deleted and text(end, "finishedAt") >= deleted and code in (137, 143)):
+                yield _ended(pod, status, end, is_init=group.startswith("init"))
+
+
+def _terminated(status: Object) -> Object:
+    now = mapping(status, "state", "terminated")
+    return now if number(now, "exitCode") else mapping(status, "lastState", "terminated")
+
+
+def _ended(pod: Object, status: Object, end: Object, *, is_init: bool) -> Ended:
+    name = text(status, "name")
+    is_alone = not is_init and len(entries(pod, "spec", "containers")) < 2
+    return Ended(
+        at=text(end, "finishedAt"),
+        is_echo=verdicts.is_echo(verdicts.cause(text(end, "message"))),
+        where="" if is_alone else f", {'init ' if is_init else ''}container {name},",
+        how=_how(end, pod, name),
+    )
+
+
+def _how(end: Object, pod: Object, container: str) -> str:
+    reason, code = text(end, "reason"), number(end, "exitCode") or 0
+    cause = verdicts.cause(text(end, "message"))
+    if reason == "OOMKilled":
+        limit = _memory_limit(pod, container)
+        return f"ran out of memory (limit {limit})" if limit else "ran out of memory"
+    if reason in ("StartError", "ContainerCannotRun"):
+        return f"could not start: {cause or reason}"
+    signal = number(end, "signal") or (code - 128 if 128 < code < 160 else 0)
+    said = f"was killed by signal {signal}" if signal else f"exited {code}"
+    return f"{said}: {cause}" if cause else said
+
+
+def _memory_limit(pod: Object, container: str) -> str:
+    named = (found for found in entries(pod, "spec", "containers") if text(found, "name") == container)
+    return str(dig(next(named, {}), "resources", "limits", "memory") or "")
+
+
+def _failed_whole(pod: Object) -> Ended:
+    """A pod that failed without any of its containers: evicted, lost with its node, refused by it."""
+    reason, message = text(pod, "status", "reason"), text(pod, "status", "message")
+    why = ": ".join(part for part in (reason, verdicts.cause(message)) if part)
+    return Ended("", False, "", f"failed: {why}" if why else "failed")
+
+
+# --- waiting ----------------------------------------------------------------------------------------------
+
+
+def waiting(pod: Object) -> Waiting | None:
+    """What keeps a pod from starting, if it is more than the usual moment."""
+    if text(pod, "status", "phase") not in ("", "Pending", "Running"):
+        return None
+    placed = conditions.find(dig(pod, "status", "conditions"), "PodScheduled")
+    if placed is not None and placed.get("status") == "False":
+        return Waiting(text(placed, "reason") or "Unschedulable", text(placed, "message"))
+    return next(_waiting_containers(pod), None)
+
+
+def _waiting_containers(pod: Object) -> Iterator[Waiting]:
+    for status in _statuses(pod):
+        state = mapping(status, "state", "waiting")
+        reason, message = text(state, "reason"), text(state, "message")
+        if reason and reason != _CRASHED and (reason not in _STARTING or message):
+            yield Waiting(reason, message or reason)
+
+
+def is_restarting(pod: Object) -> bool:
+    """Whether a container that failed is about to be started again."""
+    if text(pod, "status", "phase") == "Failed" or text(pod, "spec", "restartPolicy") == "Never":
+        return False
+    return any(_is_coming_back(status) for status in _statuses(pod))
+
+
+def _is_coming_back(status: Object) -> bool:
+    has_crashed = text(status, "state", "waiting", "reason") == _CRASHED
+    return has_crashed or bool(number(status, "state", "terminated", "exitCode"))
+
+
+def restarts(pod: Object) -> int:
+    return sum(number(status, "restartCount") or 0 for status in _statuses(pod))
+
+
+def _statuses(pod: Object) -> list[Object]:
+    return entries(pod, "status", "initContainerStatuses") + entries(pod, "status", "containerStatuses")
+
+
+def digest(pod: Object) -> tuple[object, ...]:
+    """What of a pod matters here: equal digests mean that nothing new can be said."""
+    return (bad_end(pod), waiting(pod), is_restarting(pod), restarts(pod))

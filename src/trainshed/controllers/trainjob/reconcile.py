@@ -1,0 +1,253 @@
+"""Looks after one TrainJob at a time: builds what it needs, says how it goes, removes it in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, NamedTuple, Self
+
+from trainshed.client.requests import Delete
+from trainshed.controllers.trainjob import building, desired, lifetimes, snapshot, status, verdicts
+from trainshed.controllers.trainjob.building import CLUSTER_RUNTIMES, JOBSETS, RUNTIMES, TRAINJOBS, Missing
+from trainshed.controllers.trainjob.ledger import Ledger
+from trainshed.controllers.trainjob.refusals import CREATION_FAILED, UNSUPPORTED, Refusal
+from trainshed.controllers.trainjob.verdicts import Verdict
+from trainshed.kinds.jobset import labels
+from trainshed.kinds.reading import is_true, mapping, number
+from trainshed.kinds.trainer import trainjobs
+from trainshed.kube import owners, patches
+from trainshed.kube.faults import BadRequest, Fault, Forbidden, Invalid, NotFound
+from trainshed.kube.objects import Object, text
+from trainshed.loop.controller import Controller, Watch, no_keys, owner_keys
+from trainshed.loop.keys import Key
+from trainshed.loop.outcome import After, Done, Outcome, Temporary
+from trainshed.loop.world import World
+
+NAME: Final = "trainer-trainjob-controller"
+PODS: Final = "pods"
+_LONGEST_EVENT: Final = 950
+_TRY_AGAIN: Final = 10.0
+
+
+def controller() -> Controller:
+    keeper = Keeper()
+    watches = (
+        Watch(TRAINJOBS),
+        Watch(JOBSETS, owner_keys("TrainJob", trainjobs.GROUP)),
+        Watch(RUNTIMES, no_keys),
+        Watch(CLUSTER_RUNTIMES, no_keys),
+        Watch(PODS, keeper.ledger.concerns, (labels.JOBSET_NAME,)),
+    )
+    return Controller(NAME, watches, keeper.reconcile, optional=True)
+
+
+@dataclass(slots=True)
+class Pass:
+    """What one pass over a TrainJob knows."""
+
+    key: Key
+    job: Object
+    world: World
+    now: datetime
+    jobset: Object | None
+    status: Object
+    verdict: Verdict | None = None
+    retry: str = ""
+    """Why the pass is to be repeated, where it is."""
+
+
+class Kept(NamedTuple):
+    """How long a runtime has the finished jobs of a TrainJob kept."""
+
+    uid: str
+    seconds: int | None
+
+    @classmethod
+    def by(cls, runtime: Object, job: Object) -> Self:
+        return cls(job["metadata"]["uid"], lifetimes.runtime_ttl(runtime))
+
+
+@dataclass(slots=True)
+class Keeper:
+    """What outlives a pass: failures seen, how long finished jobs are kept, whose server this is."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    kept: dict[Key, Kept] = field(default_factory=dict)
+    """So that a job's snapshot need not be fetched when the job ends."""
+    is_local: bool | None = None
+
+    async def reconcile(self, key: Key, world: World) -> Outcome:
+        job = world.cache(TRAINJOBS).get(key)
+        if job is None:
+            self.ledger.forget(key)
+            self.kept.pop(key, None)
+            return Done()
+        if "deletionTimestamp" in job["metadata"] or not lifetimes.managed_here(job):
+            return Done()
+        now = world.clock()
+        found = Pass(key, job, world, now, own_jobset(key, job, world), status.suspension(job, now))
+        if not lifetimes.is_finished(job):
+            await self._build(found)
+        self._judge(found)
+        wait = await self._enforce_deadline(found)
+        await self._say(found)
+        if found.retry:
+            raise Temporary(found.retry, after=_TRY_AGAIN)
+        return await self._expire(found) if wait is None else After(wait)
+
+    # --- building ---
+
+    async def _build(self, found: Pass) -> None:
+        if not desired.is_due(found.job, found.jobset):
+            return
+        try:
+            _check_kind(found.job)
+            _check_name(found)
+            is_local = await self._is_local(found.world)
+            found.jobset, runtime = await building.build(
+                found.job, found.jobset, found.world, is_local=is_local
+            )
+            self.kept[found.key] = Kept.by(runtime, found.job)
+        except Refusal as refusal:
+            self._refuse(found, refusal.reason, refusal.message)
+        except Missing as missing:
+            found.verdict = verdicts.waiting(missing.reason, missing.message)
+            found.retry = missing.message
+        except snapshot.Unusable as unusable:
+            found.verdict = verdicts.waiting(CREATION_FAILED, str(unusable))
+            found.retry = str(unusable)
+        except (Invalid, BadRequest, Forbidden) as fault:
+            self._refused(found, fault)
+
+    async def _is_local(self, world: World) -> bool:
+        """Whether the pods will run on our own agent."""
+        if self.is_local is None:
+            version = await world.client.server_version()
+            self.is_local = text(version, "gitVersion").endswith("+trainshed")
+        return self.is_local
+
+    def _refused(self, found: Pass, fault: Fault) -> None:
+        """The server's answer, for the owner to read. What can never be created is over."""
+        said = fault.message
+        cut = f"{said[:_LONGEST_EVENT]} ..." if len(said) > _LONGEST_EVENT else said
+        message = f"TrainJob resources reconciliation failed: {cut}"
+        found.world.event(found.job, "Warning", CREATION_FAILED, message)
+        if found.jobset is None and isinstance(fault, Invalid):
+            self._refuse(found, CREATION_FAILED, said)
+        else:
+            found.verdict, found.retry = verdicts.waiting(CREATION_FAILED, said), said
+
+    def _refuse(self, found: Pass, reason: str, message: str) -> None:
+        """For good, unless the job is suspended: then it may still be mended."""
+        if is_true(found.job, "spec", "suspend"):
+            found.verdict = verdicts.waiting(reason, message)
+        else:
+            found.status = status.failed(found.status, reason, message, found.now)
+
+    # --- saying ---
+
+    def _judge(self, found: Pass) -> None:
+        jobset = found.jobset
+        found.status = status.mirrored(found.status, jobset, self._failure(found), found.now)
+        if found.verdict is None and jobset is not None and not is_true(found.job, "spec", "suspend"):
+            failure = self._failure(found, of_any_attempt=True)
+            found.verdict = verdicts.standing(jobset, _pods(found.key, jobset, found.world), failure)
+        found.status = status.judged(found.status, found.verdict, found.now)
+
+    def _failure(self, found: Pass, *, of_any_attempt: bool = False) -> str:
+        """What began the failure of the present attempt, or of the latest that failed, if it was seen."""
+        attempt = number(found.jobset, "status", "restarts") or 0
+        seen = self.ledger.first_failure(found.key, attempt)
+        if seen is None and of_any_attempt:
+            seen = self.ledger.first_failure(found.key)
+        return seen.sentence(found.jobset) if seen is not None else ""
+
+    async def _say(self, found: Pass) -> None:
+        before = mapping(found.job, "status")
+        changes = patches.merge_diff(before, found.status)
+        self.ledger.watch(found.key, found.verdict is not None)
+        if not changes:
+            return
+        meta = found.job["metadata"]
+        found.job = await found.world.patch(
+            TRAINJOBS, meta["name"], {"status": changes}, meta["namespace"], subresource="status"
+        )
+        for condition in status.news(before, found.status):
+            found.world.event(found.job, "Warning", condition["reason"], condition["message"])
+
+    # --- ending ---
+
+    async def _enforce_deadline(self, found: Pass) -> float | None:
+        """Seconds until the job will be overdue; an overdue one fails now, and its JobSet goes."""
+        limit = lifetimes.deadline({**found.job, "status": found.status})
+        if limit is None:
+            return None
+        if found.now <= limit:
+            return max((limit - found.now).total_seconds(), 1.0)
+        found.status = status.judged(status.overdue(found.status, found.now), None, found.now)
+        await _delete(JOBSETS, found.jobset, found.world)
+        return None
+
+    async def _expire(self, found: Pass) -> Outcome:
+        """A finished job goes when its time is up, and takes with it what it owns."""
+        if not lifetimes.is_finished(found.job):
+            return Done()
+        moment = lifetimes.expiry(found.job, await self._runtime_ttl(found))
+        if moment is None:
+            return Done()
+        left = (moment - found.world.clock()).total_seconds()
+        if left > 0:
+            return After(left)
+        await _delete(TRAINJOBS, found.job, found.world)
+        return Done()
+
+    async def _runtime_ttl(self, found: Pass) -> int | None:
+        """How long the runtime has its jobs kept; one that cannot be read keeps them for ever."""
+        if lifetimes.says_itself(found.job):
+            return None
+        known = self.kept.get(found.key)
+        if known is None or known.uid != found.job["metadata"]["uid"]:
+            try:
+                runtime = await building.runtime_of(found.job, found.world, is_new=False)
+            except (Missing, snapshot.Unusable):
+                runtime = {}
+            known = self.kept[found.key] = Kept.by(runtime, found.job)
+        return known.seconds
+
+
+def _check_kind(job: Object) -> None:
+    key = trainjobs.runtime_key(job)
+    if not trainjobs.is_supported(key):
+        raise Refusal(UNSUPPORTED, f"unsupported runtime: {key}")
+
+
+def _check_name(found: Pass) -> None:
+    if found.jobset is None and found.world.cache(JOBSETS).get(found.key) is not None:
+        raise Missing(
+            "NameTaken", f'a JobSet "{found.key.name}" exists that is not of this TrainJob; rename one'
+        )
+
+
+def own_jobset(key: Key, job: Object, world: World) -> Object | None:
+    found = world.cache(JOBSETS).get(key)
+    if found is None or owners.is_controlled_by(found, job):
+        return found
+    if building.is_of_a_namesake(found, job):
+        raise Temporary(f'JobSet "{key}" of an earlier TrainJob is still being removed', after=building.SOON)
+    return None
+
+
+def _pods(key: Key, jobset: Object, world: World) -> list[Object]:
+    uid = jobset["metadata"]["uid"]
+    named = world.cache(PODS).labelled(labels.JOBSET_NAME, key.name)
+    return [pod for pod in named if text(pod, "metadata", "labels", labels.JOBSET_UID) == uid]
+
+
+async def _delete(kind: str, obj: Object | None, world: World) -> None:
+    if obj is None:
+        return
+    meta = obj["metadata"]
+    try:
+        await world.delete(kind, meta["name"], meta["namespace"], Delete(uid=meta["uid"]))
+    except NotFound:
+        return

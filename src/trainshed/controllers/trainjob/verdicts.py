@@ -1,0 +1,80 @@
+"""Why a job waits or starts again, in one line for its owner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from trainshed.controllers.trainjob import podstates, ranks
+from trainshed.kinds.jobset import labels
+from trainshed.kinds.reading import entries, number
+from trainshed.kube import conditions
+from trainshed.kube.objects import Object, dig, text
+
+WAITING: Final = "Waiting"
+RESTARTING: Final = "Restarting"
+BACKOFF_LIMIT = 6
+
+
+class Verdict(NamedTuple):
+    """A condition beside upstream's own, there only for as long as it is true."""
+
+    type: Literal["Waiting", "Restarting"]
+    reason: str
+    message: str
+
+
+def waiting(reason: str, why: str) -> Verdict:
+    return Verdict(WAITING, reason, f"waiting: {why}")
+
+
+def standing(jobset: Object, pods: Sequence[Object], failure: str) -> Verdict | None:
+    """What keeps an unfinished job from training, if anything does; `failure` is what began it, if known."""
+    ordered = sorted(
+        pods, key=lambda pod: (text(pod, "metadata", "labels", labels.REPLICATED_JOB), ranks.index_of(pod))
+    )
+    return _restarting(jobset, ordered, failure) or _waiting(jobset, ordered)
+
+
+def _waiting(jobset: Object, pods: Sequence[Object]) -> Verdict | None:
+    for pod in pods:
+        found = podstates.waiting(pod)
+        if found is not None:
+            is_placed = bool(text(pod, "spec", "nodeName"))
+            who = f"{ranks.name_of(pod, jobset)}: " if is_placed else ""
+            return waiting(found.reason, f"{who}{found.why}")
+    return None
+
+
+# --- restarts ---------------------------------------------------------------------------------------------
+
+
+def _restarting(jobset: Object, pods: Sequence[Object], failure: str) -> Verdict | None:
+    again = conditions.find(dig(jobset, "status", "conditions"), "RestartingJobSet")
+    if again is not None and again.get("status") == "True":
+        return _verdict("JobSetRestarting", _whole(jobset), failure)
+    crashed = [pod for pod in pods if podstates.is_restarting(pod)]
+    if crashed:
+        return _verdict("ContainerRestarting", _in_place(jobset, crashed[0], pods), failure)
+    return None
+
+
+def _verdict(reason: str, which: str, failure: str) -> Verdict:
+    return Verdict(RESTARTING, reason, f"{which}: {failure}" if failure else which)
+
+
+def _whole(jobset: Object) -> str:
+    done = number(jobset, "status", "restarts") or 0
+    most = number(jobset, "spec", "failurePolicy", "maxRestarts")
+    return f"restart {done} of {most}" if most else f"restart {done}"
+
+
+def _in_place(jobset: Object, crashed: Object, pods: Sequence[Object]) -> str:
+    """Containers of one Job share its limit; reaching it fails the Job."""
+    step = text(crashed, "metadata", "labels", labels.REPLICATED_JOB)
+    same = [pod for pod in pods if text(pod, "metadata", "labels", labels.REPLICATED_JOB) == step]
+    jobs = (job for job in entries(jobset, "spec", "replicatedJobs") if text(job, "name") == step)
+    limit = number(next(jobs, {}), "template", "spec", "backoffLimit")
+    most = max((BACKOFF_LIMIT if limit is None else limit) - 1, 0)
+    coming = sum(podstates.restarts(pod) for pod in same) + 1
+    return f"restart {coming} of {most}" if coming <= most else f"restart {coming}"
