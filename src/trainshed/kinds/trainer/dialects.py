@@ -34,5 +34,7 @@ def runtime_warnings(runtime: Object) -> list[str]:
             "spec.trainer.numProcPerNode of the TrainJob"
         )
     if "elasticPolicy" in torch:
-        found.append("spec.mlPolicy.torch.elasticPolicy: removed in Trainer v2.2; it never had an effect")
+        found.append(
+            "spec.mlPolicy.torch.elasticPolicy: works here; Trainer v2.1 ignores it, later ones drop it"
+        )
     return found
