@@ -187,7 +187,7 @@ async def many(client: Client, count: int = 500) -> None:
     done = states.count("Complete")
     rate = done / took
     print(
-        f"{count} one-pod jobs               {rate:.1f} completed/s (aim 50), {done} complete, sent in {sent:.1f} s"
+        f"{count} one-pod jobs          {rate:.1f} completed/s (aim 50), {done} complete, sent: {sent:.1f} s"
     )
 
 
