@@ -1,0 +1,91 @@
+"""What a TrainJob is doing, in one word and one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainshed.jobs import following, summary
+from trainshed.jobs.following import Source
+from trainshed.kube.objects import Object
+
+
+def a_job(*conditions: tuple[str, str, str], **status: object) -> Object:
+    listed = [
+        {"type": type, "status": value, "message": message, "lastTransitionTime": "2026-01-01T00:00:09Z"}
+        for type, value, message in conditions
+    ]
+    return {
+        "metadata": {"name": "t", "namespace": "a", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"runtimeRef": {"name": "torch-distributed"}, "trainer": {"numNodes": 2}},
+        "status": {"conditions": listed, **status},
+    }
+
+
+def a_pod(rank: int = 0, phase: str = "Running", attempt: int = 0, restarts: int = 0) -> Object:
+    labels = {summary.INDEX: str(rank), summary.ATTEMPT: str(attempt), summary.REPLICATED_JOB: "node"}
+    statuses = [{"name": "node", "restartCount": restarts}]
+    return {"metadata": {"labels": labels}, "status": {"phase": phase, "containerStatuses": statuses}}
+
+
+@pytest.mark.parametrize(
+    ("job", "state"),
+    [
+        (a_job(), "Pending"),
+        (a_job(("Waiting", "True", "waiting: needs")), "Waiting"),
+        (a_job(("Restarting", "True", "restart 1")), "Restarting"),
+        (a_job(("Suspended", "True", "")), "Suspended"),
+        (a_job(("Suspended", "False", ""), ("Complete", "True", "done")), "Complete"),
+        (a_job(("Waiting", "True", ""), ("Failed", "True", "no")), "Failed"),
+        (a_job(jobsStatus=[{"name": "node", "ready": 1}]), "Running"),
+    ],
+)
+def test_the_state_is_the_strongest_claim(job: Object, state: str) -> None:
+    assert summary.summarize(job).state == state
+
+
+def test_running_pods_make_a_running_job() -> None:
+    found = summary.summarize(a_job(), None, [a_pod(), a_pod(1, "Pending")])
+    assert (found.state, found.message) == ("Running", "1 of 2 pods running")
+
+
+def test_restarts_of_the_set_and_of_containers_are_added_up() -> None:
+    found = summary.summarize(a_job(), {"status": {"restarts": 2}}, [a_pod(restarts=3), a_pod(1)])
+    assert found.restarts == 5
+
+
+def test_a_finished_job_knows_how_long_it_took() -> None:
+    found = summary.summarize(a_job(("Complete", "True", "")))
+    assert found.created is not None
+    assert found.finished is not None
+    assert (found.finished - found.created).total_seconds() == 9
+    assert found.is_finished
+
+
+def test_pods_come_by_attempt_and_rank() -> None:
+    pods = [a_pod(1, attempt=1), a_pod(10), a_pod(2), a_pod(0, attempt=1)]
+    order = [(summary.attempt_of(pod), summary.rank_of(pod)) for pod in summary.in_order(pods)]
+    assert order == [(0, 2), (0, 10), (1, 0), (1, 1)]
+
+
+def test_a_run_is_read_once_it_runs_and_the_one_before_by_previous() -> None:
+    ended = {"terminated": {"exitCode": 1}}
+    statuses = [
+        {"name": "setup", "restartCount": 0, "state": ended},
+        {"name": "node", "restartCount": 1, "state": {"running": {}}, "lastState": ended},
+        {"name": "late", "restartCount": 0, "state": {"waiting": {}}},
+    ]
+    pod = {"status": {"initContainerStatuses": statuses[:1], "containerStatuses": statuses[1:]}}
+    assert list(following.runs_of(pod)) == [("setup", 0, False), ("node", 0, True), ("node", 1, False)]
+
+
+@pytest.mark.parametrize(
+    ("role", "rank", "container", "label"),
+    [
+        ("node", 3, "node", "3"),
+        ("node", 0, "git-clone", "0 git-clone"),
+        ("launcher", 0, "node", "launcher"),
+        ("dataset-initializer", 0, "dataset-initializer", "dataset-initializer"),
+    ],
+)
+def test_a_label_tells_lines_apart(role: str, rank: int, container: str, label: str) -> None:
+    assert Source("p", role, rank, container, 0, 0).label == label
