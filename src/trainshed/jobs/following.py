@@ -44,10 +44,10 @@ class Source:
     @property
     def label(self) -> str:
         """What tells it from its neighbours: `0`, `launcher`, `0 git-clone`."""
-        place = (
-            str(self.rank) if self.role == "node" else f"{self.role} {self.rank}" if self.rank else self.role
-        )
-        return place if self.container == "node" else f"{place} {self.container}"
+        place = str(self.rank) if self.role == "node" else self.role
+        if self.rank and self.role != "node":
+            place = f"{place} {self.rank}"
+        return place if self.container in ("node", self.role) else f"{place} {self.container}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,8 @@ def runs_of(pod: Object) -> Iterator[tuple[str, int, bool]]:
             name, count = str(status.get("name")), int(status.get("restartCount") or 0)
             if count and dig(status, "lastState", "terminated"):
                 yield name, count - 1, True
-            if dig(status, "state", "running") or dig(status, "state", "terminated"):
+            state = status.get("state") or {}
+            if "running" in state or "terminated" in state:
                 yield name, count, False
 
 
