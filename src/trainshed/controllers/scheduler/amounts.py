@@ -1,0 +1,99 @@
+"""Amounts of resources: what pods request, what nodes have. Whole numbers; cpu in thousandths."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from trainshed.kinds.reading import entries, mapping
+from trainshed.kube import quantities
+from trainshed.kube.objects import JSON, Object, text
+
+Amounts = dict[str, int]
+
+CPU, PODS = "cpu", "pods"
+_BYTES = ("memory", "ephemeral-storage")
+
+
+def of_pod(spec: Object) -> Amounts:
+    """What a pod takes: its containers and sidecars, or what starting takes where that is more; overhead."""
+    running: Amounts = {}
+    for container in entries(spec, "containers"):
+        add(running, _of_container(container))
+    sidecars: Amounts = {}
+    starting: Amounts = {}
+    for container in entries(spec, "initContainers"):
+        own = _of_container(container)
+        if text(container, "restartPolicy") == "Always":
+            add(sidecars, own)
+            own = sidecars
+        else:
+            add(own, sidecars)
+        _raise_to(starting, own)
+    add(running, sidecars)
+    _raise_to(running, starting)
+    # Amounts for the pod as a whole stand for those of its containers.
+    running.update(_read(mapping(spec, "resources", "requests")))
+    add(running, _read(mapping(spec, "overhead")))
+    return {PODS: 1, **{name: amount for name, amount in running.items() if amount > 0}}
+
+
+def of_node(node: Object) -> Amounts:
+    return _read(mapping(node, "status", "allocatable") or mapping(node, "status", "capacity"))
+
+
+def add(total: Amounts, more: Mapping[str, int]) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def subtract(total: Amounts, less: Mapping[str, int]) -> None:
+    for name, amount in less.items():
+        total[name] = total.get(name, 0) - amount
+
+
+def total(many: Iterable[Mapping[str, int]]) -> Amounts:
+    found: Amounts = {}
+    for one in many:
+        add(found, one)
+    return found
+
+
+def written(name: str, amount: int) -> str:
+    """An amount for people: `500m`, `2`, `16Gi`."""
+    if name == CPU:
+        return quantities.format(Decimal(amount) / 1000)
+    if name in _BYTES:
+        return _size(amount)
+    return str(amount)
+
+
+def _size(amount: int) -> str:
+    """To a tenth of the unit that fits: nobody reads the bytes of a machine's memory."""
+    for power, unit in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
+        if amount >= 1 << power:
+            return f"{round(amount / (1 << power), 1):g}{unit}"
+    return str(amount)
+
+
+def _of_container(container: Object) -> Amounts:
+    limits, requests = (mapping(container, "resources", part) for part in ("limits", "requests"))
+    return _read({**limits, **requests})
+
+
+def _read(found: Mapping[str, JSON]) -> Amounts:
+    return {name: _amount(name == CPU, str(value)) for name, value in found.items()}
+
+
+@functools.lru_cache(4096)
+def _amount(is_cpu: bool, value: str) -> int:
+    try:
+        return max(0, quantities.milli(value) if is_cpu else quantities.whole(value))
+    except ValueError:
+        return 0
+
+
+def _raise_to(total: Amounts, least: Mapping[str, int]) -> None:
+    for name, amount in least.items():
+        total[name] = max(total.get(name, 0), amount)

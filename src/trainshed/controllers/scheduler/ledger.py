@@ -1,0 +1,247 @@
+"""What the scheduler knows, kept up to date change by change: nodes, who is where, who waits, in which order.
+
+Our own decisions count from the moment they are made, long before the server tells of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from trainshed.controllers.scheduler import gangs, needs, nodes
+from trainshed.controllers.scheduler.board import Board, Spot
+from trainshed.controllers.scheduler.gangs import Gang, GangKey, Order, Squad
+from trainshed.controllers.scheduler.needs import Need
+from trainshed.controllers.scheduler.placing import Stamp
+from trainshed.kinds.jobset.labels import JOBSET_UID
+from trainshed.kube.objects import Object, text
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """An owner, when it was made and who owns it in turn: jobs keep their place through restarts."""
+
+    created: str
+    number: int
+    owner: str
+
+
+class Ledger:
+    def __init__(self, *, relax: bool = False) -> None:
+        self.board = Board()
+        self.gangs: dict[GangKey, Gang] = {}
+        """Those with pods that wait."""
+        self.stamps: dict[str, Stamp] = {}
+        self.count = 0
+        self.dirty = True
+        """Has something changed that could let somebody go?"""
+        self._relax = relax
+        self._numbers = 0
+        self._pods: dict[str, Need] = {}
+        self._home: dict[str, GangKey] = {}
+        """The gang of each pod that waits or runs."""
+        self._members: dict[GangKey, set[str]] = {}
+        self._squads: dict[str, Squad] = {}
+        self._by_gang: dict[GangKey, set[str]] = {}
+        self._roots: dict[str, Root] = {}
+        self._assumed: dict[str, str] = {}
+        self._line: list[Gang] | None = None
+
+    # --- learning ---
+
+    def node(self, before: Object | None, after: Object | None) -> None:
+        if after is not None:
+            self.dirty |= self.board.set_node(nodes.of(after))
+        elif before is not None:
+            self.board.drop_node(text(before, "metadata", "name"))
+            self.dirty = True
+
+    def pod(self, before: Object | None, after: Object | None) -> None:
+        obj = after or before
+        if obj is None:
+            return
+        uid = text(obj, "metadata", "uid")
+        if before is not None and after is not None and text(before, "metadata", "uid") != uid:
+            self._gone(text(before, "metadata", "uid"))
+        node = text(obj, "spec", "nodeName")
+        if after is None or needs.is_over(obj):
+            self._gone(uid)
+        elif node:
+            self._bound(uid, obj, node)
+        elif uid not in self._assumed:
+            self._arrived(uid, obj) if needs.is_waiting(obj) else self._gone(uid)
+        elif text(obj, "metadata", "deletionTimestamp"):
+            self._gone(uid)
+
+    def job(self, before: Object | None, after: Object | None) -> None:
+        self.root(before, after)
+        if after is None:
+            old = self._squads.pop(text(before or {}, "metadata", "uid"), None)
+            if old is not None:
+                self._by_gang.get(old.gang, set()).discard(old.uid)
+                self._refresh(old.gang)
+            return
+        squad = gangs.squad_of(after)
+        old = self._squads.get(squad.uid)
+        if squad == old:
+            return
+        self._squads[squad.uid] = squad
+        if squad.gang:
+            self._by_gang.setdefault(squad.gang, set()).add(squad.uid)
+        if old is None:  # pods of it may have come first
+            for uid in [
+                uid for uid, need in self._pods.items() if need.job == squad.uid and uid in self._home
+            ]:
+                self._file(uid)
+        self._refresh(squad.gang)
+
+    def root(self, before: Object | None, after: Object | None) -> None:
+        """Anything pods descend from, for the order of the line."""
+        if after is None:
+            self._roots.pop(text(before or {}, "metadata", "uid"), None)
+        elif (uid := text(after, "metadata", "uid")) not in self._roots:
+            self._numbers += 1
+            created = text(after, "metadata", "creationTimestamp")
+            self._roots[uid] = Root(created, self._numbers, gangs.owner_uid(after))
+
+    # --- deciding ---
+
+    def line(self) -> list[Gang]:
+        """Who waits, in order."""
+        if self._line is None:
+            self._line = sorted(self.gangs.values(), key=lambda gang: gang.order)
+        return self._line
+
+    def assume(self, spots: Iterable[Spot]) -> None:
+        """These were decided, and are on the board already."""
+        self.count += 1
+        for spot in spots:
+            uid = spot.need.uid
+            order = self.gangs[self._home[uid]].order
+            self.stamps[uid] = Stamp(self.count, order)
+            self._assumed[uid] = spot.node
+            self._runs(uid)
+
+    def revoke(self, need: Need) -> None:
+        """It did not come to that after all; the pod waits again, if it is still there."""
+        if self._assumed.pop(need.uid, None) is None:
+            return
+        self.board.take(need.uid)
+        self.stamps.pop(need.uid, None)
+        if need.uid in self._pods:
+            self._wait(need.uid)
+
+    # --- pods ---
+
+    def _arrived(self, uid: str, obj: Object) -> None:
+        need = needs.of(obj, relax=self._relax)
+        if uid in self._home and self._pods.get(uid) == need:
+            return
+        self._pods[uid] = need
+        self._wait(uid)
+
+    def _wait(self, uid: str) -> None:
+        self._file(uid)
+        self.dirty = True
+
+    def _file(self, uid: str) -> None:
+        """Put a pod into the gang it belongs to, as far as that is known."""
+        need = self._pods[uid]
+        key = gangs.key_of(need, self._squads.get(need.job))
+        runs = uid in self.board.homes
+        if self._home.get(uid) not in (None, key):
+            self._leave(uid)
+        self._home[uid] = key
+        self._members.setdefault(key, set()).add(uid)
+        gang = self.gangs.get(key)
+        if gang is None and runs:
+            return
+        if gang is None:
+            gang = self.gangs[key] = self._gang(key)
+        if runs:
+            gang.running[uid] = need.job
+        else:
+            gang.running.pop(uid, None)
+            gang.waiting[uid] = need
+        self._refresh(key)
+
+    def _gang(self, key: GangKey) -> Gang:
+        """A gang of which somebody begins to wait; others of it may run already."""
+        running = {uid: self._pods[uid].job for uid in self._members[key] if uid in self.board.homes}
+        return Gang(key, running=running)
+
+    def _bound(self, uid: str, obj: Object, node: str) -> None:
+        if self._assumed.pop(uid, None) == node:
+            return
+        if self.board.homes.get(uid) == node:
+            return
+        self._pods[uid] = need = self._pods.get(uid) or needs.of(obj, relax=self._relax)
+        self.board.put(need, node)
+        if uid in self._home:
+            self._runs(uid)
+        else:
+            self._file(uid)
+
+    def _runs(self, uid: str) -> None:
+        """A pod of a gang has its place: it waits no longer."""
+        key = self._home[uid]
+        gang = self.gangs.get(key)
+        if gang is not None and gang.waiting.pop(uid, None) is not None:
+            gang.running[uid] = self._pods[uid].job
+            self._refresh(key)
+
+    def _gone(self, uid: str) -> None:
+        self._assumed.pop(uid, None)
+        self.stamps.pop(uid, None)
+        if self.board.take(uid):
+            self.dirty = True
+        if uid in self._home:
+            self._leave(uid)
+        self._pods.pop(uid, None)
+
+    def _leave(self, uid: str) -> None:
+        key = self._home.pop(uid)
+        members = self._members[key]
+        members.discard(uid)
+        if not members:
+            del self._members[key]
+        gang = self.gangs.get(key)
+        if gang is not None:
+            gang.waiting.pop(uid, None)
+            gang.running.pop(uid, None)
+            self._refresh(key)
+
+    # --- gangs ---
+
+    def _refresh(self, key: GangKey) -> None:
+        """A gang has changed: who belongs to it, or how many should."""
+        gang = self.gangs.get(key)
+        if gang is None:
+            return
+        self._line = None
+        if not gang.waiting:
+            del self.gangs[key]
+            return
+        gang.squads = [self._squads[uid] for uid in self._by_gang.get(key, ())]
+        gang.is_understood = all(need.job in self._squads for need in gang.waiting.values() if need.job)
+        gang.order = self._order(gang)
+        gang.changed()
+        self.dirty = True
+
+    def _order(self, gang: Gang) -> Order:
+        one = next(iter(gang.waiting.values()))
+        root = self._root_of(one)
+        if root is None:
+            self._numbers += 1
+            return -gang.priority, one.created, gang.order[2] or self._numbers
+        return -gang.priority, root.created, root.number
+
+    def _root_of(self, need: Need) -> Root | None:
+        """The topmost owner that is known."""
+        found, uid = None, need.job or text(need.labels, JOBSET_UID)
+        for _ in range(8):  # owners in a circle would be somebody's bad joke
+            root = self._roots.get(uid)
+            if root is None:
+                break
+            found, uid = root, root.owner
+        return found
