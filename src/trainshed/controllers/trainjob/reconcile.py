@@ -18,7 +18,7 @@ from trainshed.kinds.trainer import trainjobs
 from trainshed.kube import owners, patches
 from trainshed.kube.faults import BadRequest, Fault, Forbidden, Invalid, NotFound
 from trainshed.kube.objects import Object, text
-from trainshed.loop.controller import Controller, Watch, no_keys, owner_keys
+from trainshed.loop.controller import Controller, Watch, no_keys
 from trainshed.loop.keys import Key
 from trainshed.loop.outcome import After, Done, Outcome, Temporary
 from trainshed.loop.world import World
@@ -33,7 +33,8 @@ def controller() -> Controller:
     keeper = Keeper()
     watches = (
         Watch(TRAINJOBS),
-        Watch(JOBSETS, owner_keys("TrainJob", trainjobs.GROUP)),
+        # By name, not by owner: a job may wait for a JobSet that is not its own to go.
+        Watch(JOBSETS),
         Watch(RUNTIMES, no_keys),
         Watch(CLUSTER_RUNTIMES, no_keys),
         Watch(PODS, keeper.ledger.concerns, (labels.JOBSET_NAME,)),
