@@ -1,4 +1,4 @@
-"""Which GPUs a container may see; pure. Devices are given whole, and a container that asked for none sees none.
+"""Which GPUs a container may see; pure. Devices are given whole, and who asked for none sees none.
 
 With relaxed requests a pod may ask for more than there are: then it shares what there is, least used first.
 """

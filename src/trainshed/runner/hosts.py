@@ -1,13 +1,14 @@
 """Names for addresses: the hosts file that all pods of a namespace share.
 
 There is no name server: with one that does not answer at once, the reverse look-ups of distributed training
-cost seconds each. Text is decided by pure functions; `HostsFiles` keeps the files up to date in place, as they
-are mounted into running containers.
+cost seconds each. Text is decided by pure functions; `HostsFiles` keeps the files up to date in place, as
+they are mounted into running containers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -87,6 +88,7 @@ def render(hosts: Iterable[Host], services: Iterable[Object]) -> str:
     return "\n".join(lines) + "\n"
 
 
+@functools.lru_cache(maxsize=16_384)
 def _line(host: Host) -> str:
     return f"{host.address} {' '.join(names_of(host))}"
 

@@ -41,7 +41,7 @@ class Surroundings:
     """What a container gets from its node."""
 
     environment: Environment
-    sources: Sources = Sources()
+    sources: Sources = field(default_factory=Sources)
     mounts: tuple[Mount, ...] = ()
     devices: tuple[str, ...] | None = None
     """Visible GPUs; None where the machine has none."""
@@ -144,8 +144,8 @@ def _argv(container: Object, variables: Mapping[str, str], chosen: Environment) 
         have = "only args" if args else "no command"
         raise CannotPlan(
             "CreateContainerError",
-            f'container "{name}" has {have}, and image "{image}" is {chosen.words()}, which has no entry point: '
-            "set its command",
+            f'container "{name}" has {have}, and image "{image}" is {chosen.words()}, '
+            "which has no entry point: set its command",
         )
     return tuple(environment.expand(part, variables) for part in (*command, *args))
 
@@ -172,7 +172,7 @@ def _id(value: JSON) -> int | None:
 def limits(container: Object) -> Limits:
     """Shares from the request (1024 a core, at least 2), ceilings from the limits.
 
-    Who asked for nothing gets no cgroup value: upstream's 2 shares would starve it beside the host's programs.
+    Who asked for nothing is not held back: upstream's 2 shares would starve it beside the host's programs.
     """
     asked = parsed(dig(container, "resources", "requests", "cpu"))
     most_cpu = parsed(dig(container, "resources", "limits", "cpu"))

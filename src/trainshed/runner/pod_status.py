@@ -1,5 +1,8 @@
-"""A pod's status from what its containers do; pure. The rules are the kubelet's (v1.35, `getPhase` and
-`status/generate.go`), so that whoever waits for a phase or a condition sees the same story as on a cluster."""
+"""A pod's status from what its containers do; pure.
+
+The rules are the kubelet's (v1.35, `getPhase` and `status/generate.go`), so that whoever waits for a phase or
+a condition sees the same story as on a cluster.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from trainshed.kinds.reading import entries
+from trainshed.kinds.reading import entries, mapping
 from trainshed.kube import conditions
-from trainshed.kube.ages import timestamp
-from trainshed.kube.objects import Object, copied, dig, text
+from trainshed.kube.ages import parse_timestamp, timestamp
+from trainshed.kube.objects import JSON, Object, copied, dig, text
 from trainshed.runner import restarts
 from trainshed.runner.states import ContainerView, Part, Running, Terminated, Waiting
 
@@ -48,6 +51,17 @@ def is_final(pod: Object) -> bool:
     return dig(pod, "status", "phase") in FINAL
 
 
+def began(pod: Object) -> datetime | None:
+    """When the agent first took a pod on, as its status tells."""
+    return parse_timestamp(dig(pod, "status", "startTime"))
+
+
+def awaits_confirmation(pod: Object) -> bool:
+    """Whether a deletion waits for its node to say that nothing runs any more."""
+    meta = mapping(pod, "metadata")
+    return bool(meta.get("deletionTimestamp")) and meta.get("deletionGracePeriodSeconds") != 0
+
+
 def status(pod: Object, view: PodView, now: datetime) -> Object:
     """The fields of the status that the agent owns; None for those it wants gone."""
     phase = _phase(pod, view)
@@ -71,7 +85,9 @@ def status(pod: Object, view: PodView, now: datetime) -> Object:
 
 def change(before: Object, after: Object) -> Object:
     """The part of a wanted status that differs from the one there; empty when nothing does."""
-    return {key: value for key, value in after.items() if before.get(key) != value}
+    ours = [one for one in entries(before, "conditions") if one.get("type") in _OURS]
+    known = {**before, "conditions": sorted(ours, key=lambda one: _OURS.index(one["type"]))}
+    return {key: value for key, value in after.items() if known.get(key) != value}
 
 
 # --- phase ------------------------------------------------------------------------------------------------
@@ -130,24 +146,21 @@ _GROUPS: Final = ("initContainers", "containers")
 def _conditions(pod: Object, view: PodView, phase: str, now: str) -> list[Object]:
     ready = _containers_ready(pod, view, phase)
     gates = _gates(pod) if ready["status"] == "True" else ready
-    wanted = (
-        {"type": "PodReadyToStartContainers", "status": "True" if view.sandboxed else "False"},
-        {"type": "Initialized", **_initialized(pod, view, phase)},
-        {"type": "Ready", **gates},
-        {"type": "ContainersReady", **ready},
-        {"type": "PodScheduled", "status": "True"},
-    )
-    found = [_bare(one) for one in entries(pod, "status", "conditions")]
-    for condition in wanted:
-        found = conditions.put(
-            found, {"lastProbeTime": None, "reason": None, "message": None, **condition}, now
-        )
-    return [_bare(one) for one in found]
+    sandboxed: Object = {"status": "True" if view.sandboxed else "False"}
+    claims = (sandboxed, _initialized(pod, view, phase), gates, ready, {"status": "True"})
+    before = dig(pod, "status", "conditions")
+    return [_condition(type, claim, before, now) for type, claim in zip(_OURS, claims, strict=True)]
 
 
-def _bare(condition: Object) -> Object:
-    kept = {key: value for key, value in condition.items() if value is not None}
-    return {"lastProbeTime": None, **kept}
+def _condition(type: str, claim: Object, before: JSON, now: str) -> Object:
+    """The time of the transition stays while the status does; a reason that is gone has to be unset."""
+    known = conditions.find(before, type) or {}
+    since = known.get("lastTransitionTime") if known.get("status") == claim["status"] else None
+    unset: Object = {key: None for key in ("reason", "message") if key in known and key not in claim}
+    return {"type": type, **claim, **unset, "lastTransitionTime": since or now}
+
+
+_OURS: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 
 def _containers_ready(pod: Object, view: PodView, phase: str) -> Object:
@@ -244,14 +257,15 @@ def _state(uid: str, one: ContainerView, state: Waiting | Running | Terminated) 
     return {"terminated": _end(uid, one.name, state)}
 
 
-def _end(uid: str, name: str, end: Terminated) -> Object:
+def _end(uid: str, container: str, end: Terminated) -> Object:
     found: Object = {"exitCode": end.code, "reason": end.reason}
     if end.signal:
         found["signal"] = end.signal
     if end.message:
         found["message"] = end.message
-    found["startedAt"] = timestamp(end.started) if end.started else None
-    found["finishedAt"] = timestamp(end.finished) if end.finished else None
+    for name, moment in (("startedAt", end.started), ("finishedAt", end.finished)):
+        if moment is not None:
+            found[name] = timestamp(moment)
     if end.attempt is not None:
-        found["containerID"] = container_id(uid, name, end.attempt)
+        found["containerID"] = container_id(uid, container, end.attempt)
     return found

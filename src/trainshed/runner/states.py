@@ -66,7 +66,15 @@ class ContainerView:
     def terminated(self, end: Terminated) -> ContainerView:
         """An init container that succeeded counts as ready from then on."""
         ready = self.part == "init" and end.code == 0
-        return dataclasses.replace(self, state=end, started=False, ready=ready)
+        attempt = self.attempt if end.attempt is None else end.attempt
+        return dataclasses.replace(
+            self, state=end, started=False, ready=ready, attempt=attempt, restarts=attempt or self.restarts
+        )
+
+    def anew(self) -> ContainerView:
+        """To be started again although it ended, or was lost."""
+        last = self.state if isinstance(self.state, Terminated) else self.last
+        return dataclasses.replace(self, state=Waiting(), last=last, started=False, ready=False)
 
     def judged(self, *, started: bool, ready: bool) -> ContainerView:
         return dataclasses.replace(self, started=started, ready=ready)

@@ -1,0 +1,128 @@
+"""What probes and hooks do in a container: run a command, ask a web server, try a port, or sleep."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from trainshed.kinds.reading import entries, mapping, number, texts
+from trainshed.kube.objects import Object, text
+from trainshed.runner.engine import CannotStart, Engine, NotRunning
+
+_MOST_OUTPUT: Final = 10 * 1024
+_AGENT: Final = "kube-probe/1.35"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    is_good: bool
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The container something is done in."""
+
+    engine: Engine
+    uid: str
+    container: Object
+    env: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return text(self.container, "name")
+
+
+async def act(target: Target, action: Object, within: float) -> Answer:
+    """Do what a probe or a hook says; never raises for what the container does."""
+    try:
+        async with asyncio.timeout(within):
+            return await _act(target, action)
+    except TimeoutError:
+        command = texts(action, "exec", "command")
+        what = f"command {command!r} timed out" if command else "timed out"
+        return Answer(False, f"{what} after {within:g}s")
+    except (NotRunning, CannotStart, OSError) as failed:
+        return Answer(False, str(failed))
+
+
+async def _act(target: Target, action: Object) -> Answer:
+    if isinstance(action.get("exec"), dict):
+        return await _run(target, texts(action, "exec", "command"))
+    if isinstance(action.get("httpGet"), dict):
+        return await _get(target, mapping(action, "httpGet"))
+    if isinstance(action.get("tcpSocket"), dict):
+        (await target.engine.connect(target.uid, _port(target, mapping(action, "tcpSocket")))).close()
+        return Answer(True)
+    if isinstance(action.get("sleep"), dict):
+        await asyncio.sleep(number(action, "sleep", "seconds") or 0)
+        return Answer(True)
+    return Answer(False, "grpc is not supported here; use exec, httpGet or tcpSocket")
+
+
+async def _run(target: Target, command: list[str]) -> Answer:
+    session = await target.engine.exec(
+        target.uid, target.name, command, env=target.env, tty=False, stdin=False
+    )
+    try:
+        said = await session.stdout.read(_MOST_OUTPUT)
+        if session.stderr is not None:
+            said += await session.stderr.read(_MOST_OUTPUT)
+        return Answer(await session.wait() == 0, said.decode(errors="replace"))
+    finally:
+        await session.kill()
+
+
+def _port(target: Target, action: Object) -> int:
+    """A port by its number, or by the name the container gives it."""
+    found = number(action, "port")
+    if found is not None:
+        return found
+    wanted = text(action, "port")
+    for port in entries(target.container, "ports"):
+        if port.get("name") == wanted:
+            return number(port, "containerPort") or 0
+    if wanted.isdigit():
+        return int(wanted)
+    raise OSError(f"couldn't find port: {wanted}")
+
+
+async def _get(target: Target, action: Object) -> Answer:
+    port = _port(target, action)
+    connection = await target.engine.connect(target.uid, port)
+    secure = _anything() if text(action, "scheme") == "HTTPS" else None
+    reader, writer = await asyncio.open_connection(
+        sock=connection, ssl=secure, server_hostname="localhost" if secure else None
+    )
+    try:
+        writer.write(request(action, port))
+        status = (await reader.readline()).split()
+    finally:
+        writer.close()
+    code = int(status[1]) if len(status) > 1 and status[1].isdigit() else 0
+    if 200 <= code < 400:
+        return Answer(True)
+    return Answer(False, f"HTTP probe failed with statuscode: {code}")
+
+
+def request(action: Object, port: int) -> bytes:
+    """The request of an httpGet action; headers of its own replace ours."""
+    path = text(action, "path") or "/"
+    path = path if path.startswith("/") else f"/{path}"
+    headers = {"Host": f"{text(action, 'host') or 'localhost'}:{port}", "User-Agent": _AGENT, "Accept": "*/*"}
+    given = {text(one, "name"): text(one, "value") for one in entries(action, "httpHeaders")}
+    shadowed = {name.lower() for name in given}
+    kept = {name: value for name, value in headers.items() if name.lower() not in shadowed}
+    lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in (kept | given).items())]
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode()
+
+
+def _anything() -> ssl.SSLContext:
+    """Probes do not check certificates, as upstream."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

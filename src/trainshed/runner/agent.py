@@ -1,0 +1,169 @@
+"""The node agent as a whole: sees pods, gives each its address and its life, and ends them when told to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from trainshed.aio.tasks import Tasks
+from trainshed.client.client import Client
+from trainshed.client.failures import Failure
+from trainshed.kube import faults
+from trainshed.kube.objects import Object, text
+from trainshed.loop.cache import Cache
+from trainshed.loop.events import Recorder
+from trainshed.loop.informer import Informer
+from trainshed.runner import engines, machine, node, pod_state, serving
+from trainshed.runner.addresses import Addresses
+from trainshed.runner.devices import Devices
+from trainshed.runner.engine import Engine
+from trainshed.runner.hosts import HostsFiles
+from trainshed.runner.logs import retention
+from trainshed.runner.objects import Objects
+from trainshed.runner.pod_life import DRAIN_SECONDS
+from trainshed.runner.registration import Registration
+from trainshed.runner.settings import Settings
+from trainshed.runner.site import Folders, Site
+from trainshed.runner.tenants import Tenants
+
+log = logging.getLogger(__name__)
+
+_COMPONENT = "kubelet"
+"""The name upstream's events carry; tools look for it."""
+_FAREWELL_SECONDS = 10.0
+_SWEEP_SECONDS = 3600.0
+
+
+async def run(client: Client, settings: Settings, folder: Path, ready: Callable[[], None]) -> None:
+    """Run the pods of this machine until cancelled; then end them. Whoever kills us leaves them running."""
+    folders = Folders(folder)
+    folders.pods.mkdir(parents=True, exist_ok=True)
+    try:
+        engine = engines.make(settings.runner, folders.agent)
+    except NotImplementedError:  # no engine yet
+        ready()
+        await asyncio.get_running_loop().create_future()
+    await engine.start()
+    async with Tasks() as tasks:
+        agent = _Agent(client, settings, folders, engine, tasks)
+        try:
+            await agent.start()
+            ready()
+            await asyncio.get_running_loop().create_future()
+        finally:
+            await agent.leave()
+
+
+async def clear(settings: Settings, folder: Path) -> None:
+    """End what an agent that was killed has left; the next one starts it again."""
+    folders = Folders(folder)
+    if not folders.agent.is_dir():
+        return
+    try:
+        engine = engines.make(settings.runner, folders.agent)
+    except NotImplementedError:  # no engine yet
+        return
+    pod_state.mark_drained(folders.pods)
+    await engine.start()
+    await engine.adopt()
+    await engine.stop()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class _Agent:
+    """The parts and how they hang together."""
+
+    def __init__(
+        self, client: Client, settings: Settings, folders: Folders, engine: Engine, tasks: Tasks
+    ) -> None:
+        self._client, self._settings, self._folders = client, settings, folders
+        self._engine, self._tasks = engine, tasks
+        self._pods, self._services = Cache(), Cache()
+        self._recorder = Recorder(client, _now)
+        self._machine = machine.look(folders.root)
+        self._plans = node.plans(self._machine, settings.nodes)
+        self._registration = Registration(client, self._machine, self._plans, engine.features, _now)
+        self._site = self._make_site()
+        self._tenants = Tenants(self._site, {plan.name for plan in self._plans}, self._pods, tasks)
+
+    def _make_site(self) -> Site:
+        folders = self._folders
+        hosts = HostsFiles(folders.hosts, self._services.list)
+        return Site(
+            client=self._client,
+            engine=self._engine,
+            objects=Objects(self._client, self._tasks),
+            addresses=Addresses(engines.network(self._engine)),
+            hosts=hosts,
+            folders=folders,
+            settings=self._settings,
+            event=lambda *event: self._recorder.record(_COMPONENT, *event),
+            learn=self._learn,
+            services=self._services.list,
+            clock=_now,
+            host_address=self._machine.address,
+            devices=Devices({plan.name: plan.devices for plan in self._plans}),
+            home=sys.prefix,
+            allocatable={plan.name: plan.capacity for plan in self._plans},
+        )
+
+    def _learn(self, pod: Object) -> None:
+        self._pods.learn(pod)
+
+    async def start(self) -> None:
+        self._tenants.remember(await self._engine.adopt())
+        self._tasks.start("events", self._recorder.run())
+        await self._watch_services()
+        await self._registration.register()
+        await self._watch_pods()
+        self._tasks.start("leases", self._registration.keep())
+        self._tasks.start("logs kept", self._sweep())
+        await self._serve()
+
+    async def _watch_services(self) -> None:
+        def changed(before: Object | None, after: Object | None) -> None:
+            self._site.hosts.touch(text(after or before, "metadata", "namespace"))
+
+        self._services.listen(changed)
+        await self._follow("services", self._services)
+
+    async def _watch_pods(self) -> None:
+        self._pods.listen(self._tenants.see)
+        self._site.objects.listen(self._tenants.refresh)
+        await self._follow("pods", self._pods)
+        await self._tenants.forget_strangers()
+
+    async def _follow(self, kind: str, cache: Cache) -> None:
+        informer = Informer(self._client, await self._client.resource(kind), cache)
+        self._tasks.start(f"watch {kind}", informer.run())
+        await informer.synced.wait()
+
+    async def _serve(self) -> None:
+        listening = asyncio.Event()
+        path, logs = self._folders.root / "agent.sock", self._folders.logs
+        self._tasks.start("serve", serving.serve(path, self._engine, self._tenants, logs, listening.set))
+        await listening.wait()
+
+    async def _sweep(self) -> None:
+        rule = retention.Rule(timedelta(seconds=self._settings.keep_logs_seconds))
+        while True:
+            await asyncio.to_thread(retention.sweep, self._folders.logs, rule, self._tenants.alive, _now())
+            await asyncio.sleep(_SWEEP_SECONDS)
+
+    async def leave(self) -> None:
+        """End all pods, then everything of the engine's; the server may be gone by now."""
+        await self._tenants.drain(DRAIN_SECONDS)
+        try:
+            async with asyncio.timeout(_FAREWELL_SECONDS):
+                await self._registration.leave()
+                await self._recorder.drain(_FAREWELL_SECONDS / 2)
+        except (faults.Fault, Failure, TimeoutError) as trouble:
+            log.info("the server was not told that the node leaves: %s", trouble)
+        await self._engine.stop()

@@ -1,0 +1,267 @@
+"""What a pod needs around it before a container can start: folder, address, network, volumes, devices."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+from typing import Protocol
+
+from trainshed.client.failures import Failure
+from trainshed.kinds.reading import number
+from trainshed.kube import faults
+from trainshed.kube.objects import Object, text
+from trainshed.runner import environment, mpi, pod_plan, pod_state
+from trainshed.runner.environment import Reference, Sources
+from trainshed.runner.images import Environment, NoEnvironment
+from trainshed.runner.logs import kept
+from trainshed.runner.plan import SHM_BYTES, ContainerPlan, Mount, PodPlan
+from trainshed.runner.pod_plan import CannotPlan, Places, Surroundings
+from trainshed.runner.pod_state import PodState
+from trainshed.runner.site import Site
+from trainshed.runner.volumes import mounts, preparing, subpaths, wanted
+from trainshed.runner.volumes.mounts import Prepared
+from trainshed.runner.volumes.preparing import Grounds
+from trainshed.runner.volumes.wanted import Files, Volume
+
+log = logging.getLogger(__name__)
+
+
+class NotFurnished(Exception):
+    """Something is missing around the pod; told as an event with this reason."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
+
+
+class Pod(Protocol):
+    """What is furnished."""
+
+    pod: Object
+    site: Site
+    address: str
+
+    @property
+    def uid(self) -> str: ...
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def folder(self) -> Path: ...
+
+    def termination_log(self, name: str, attempt: int) -> Path: ...
+
+    def log_file(self, name: str, attempt: int) -> Path: ...
+
+
+class Furnishing:
+    def __init__(self, owner: Pod) -> None:
+        self._owner, self._site = owner, owner.site
+        self.references: set[Reference] = set()
+        """What the pod is made from besides itself."""
+        self.stale = asyncio.Event()
+        """Set when any of that changed."""
+        self.images: dict[str, str] = {}
+        self._volumes: list[Volume] = []
+        self._prepared: dict[str, Prepared] = {}
+        self._plan: PodPlan | None = None
+
+    # --- pod ---
+
+    async def furnish(self) -> None:
+        """Make everything that is shared; harmless when it is there. Raises `NotFurnished`."""
+        try:
+            self._volumes = wanted.volumes(self._owner.pod)
+        except wanted.Refused as why:
+            raise NotFurnished("FailedMount", str(why)) from why
+        self._note()
+        plan = self._pod_plan()
+        outcomes = await asyncio.gather(self._open(plan), self._prepare(), return_exceptions=True)
+        for trouble in outcomes:
+            if trouble is not None:
+                raise trouble
+        self._plan = plan
+
+    def _note(self) -> None:
+        owner, site = self._owner, self._site
+        state = PodState(
+            owner.namespace,
+            text(owner.pod, "metadata", "name"),
+            owner.address,
+            text(owner.pod, "spec", "nodeName"),
+            dict(site.devices.assign(owner.pod)),
+        )
+        pod_state.write(owner.folder, state)
+        kept.write(site.folders.logs, kept.note_of(owner.pod, started=site.clock()))
+
+    def _pod_plan(self) -> PodPlan:
+        owner, site = self._owner, self._site
+        site.hosts.flush()
+        shm = wanted.shm_bytes(owner.pod, self._volumes, SHM_BYTES)
+        places = Places(str(owner.folder), str(site.hosts.path(owner.namespace)))
+        return pod_plan.pod_plan(owner.pod, owner.address, places, shm)
+
+    async def _open(self, plan: PodPlan) -> None:
+        try:
+            await self._site.engine.open_pod(plan)
+        except OSError as why:
+            raise NotFurnished("FailedCreatePodSandBox", f"Failed to create pod sandbox: {why}") from why
+
+    async def _prepare(self) -> None:
+        try:
+            sources, tokens = await self._contents()
+        except (faults.Fault, Failure) as trouble:
+            raise NotFurnished(
+                "FailedMount", f"cannot fetch what volumes are made from: {trouble}"
+            ) from trouble
+        dated = self._site.clock().strftime("%Y_%m_%d_%H_%M_%S")
+        try:
+            self._prepared = preparing.prepare(
+                self._owner.pod, self._volumes, self._grounds(), sources, tokens, dated
+            )
+        except preparing.NotReady as why:
+            await self._follow()
+            raise NotFurnished("FailedMount", str(why)) from why
+
+    async def _contents(self) -> tuple[Sources, dict[str, bytes]]:
+        """What volumes are made from, as it is now."""
+        found = {reference for volume in self._volumes for reference in wanted.references(volume)}
+        self.references |= found
+        sources = await self._sources(found)
+        return sources, await self._tokens()
+
+    async def _sources(self, references: Collection[Reference]) -> Sources:
+        owner = self._owner
+        objects = await self._site.objects.fetch(owner.namespace, references) if references else {}
+        return self._site.sources(owner.pod, owner.address, objects)
+
+    async def _tokens(self) -> dict[str, bytes]:
+        account = text(self._owner.pod, "spec", "serviceAccountName") or "default"
+        found = {}
+        for wish in self._token_wishes():
+            token = await self._site.objects.token(self._owner.namespace, account, wish)
+            found[text(wish, "path")] = token
+        return found
+
+    def _token_wishes(self) -> list[Object]:
+        return [
+            source["serviceAccountToken"]
+            for volume in self._volumes
+            if isinstance(volume, Files)
+            for source in volume.sources
+            if isinstance(source.get("serviceAccountToken"), dict)
+        ]
+
+    def _grounds(self) -> Grounds:
+        return Grounds(self._owner.folder, self._site.folders.claims)
+
+    async def _follow(self) -> None:
+        await self._site.objects.follow({kind for kind, _ in self.references})
+
+    async def keep_fresh(self) -> None:
+        """Bring the files of volumes up to date whenever what they are made from changes."""
+        if not any(isinstance(volume, Files) for volume in self._volumes):
+            return
+        await self._follow()
+        lifetimes = [number(wish, "expirationSeconds") or 3600 for wish in self._token_wishes()]
+        while True:
+            try:
+                async with asyncio.timeout(min(lifetimes) * 0.8 if lifetimes else None):
+                    await self.stale.wait()
+            except TimeoutError:
+                pass
+            self.stale.clear()
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        try:
+            sources, tokens = await self._contents()
+        except (faults.Fault, Failure) as trouble:
+            log.info("volumes of pod %s are not refreshed: %s", self._owner.uid, trouble)
+            return
+        dated = self._site.clock().strftime("%Y_%m_%d_%H_%M_%S")
+        preparing.refresh(self._owner.pod, self._volumes, self._grounds(), sources, tokens, dated)
+
+    async def remove(self) -> None:
+        """Give everything back."""
+        self._site.devices.release(self._owner.uid)
+        for folder in (self._owner.folder, preparing.memory_folder(self._owner.pod)):
+            if folder.exists():
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    # --- containers ---
+
+    async def container(self, spec: Object, attempt: int) -> ContainerPlan:
+        """What one run of a container needs; raises `CannotPlan`."""
+        name, owner = text(spec, "name"), self._owner
+        chosen = self._environment(spec)
+        found = set(environment.references(spec))
+        self.references |= found
+        try:
+            sources = await self._sources(found)
+        except (faults.Fault, Failure) as trouble:
+            why = f"cannot fetch what the environment is made from: {trouble}"
+            raise CannotPlan("CreateContainerConfigError", why) from trouble
+        try:
+            plan = self._container_plan(spec, attempt, chosen, sources)
+        except CannotPlan:
+            await self._follow()
+            raise
+        if attempt == 0:
+            words = f'Container image "{text(spec, "image")}" is {chosen.words()}'
+            self._site.event(owner.pod, "Normal", "Pulled", words)
+        self.images[name] = chosen.id
+        return plan
+
+    def _environment(self, spec: Object) -> Environment:
+        try:
+            return self._site.environment(self._owner.pod, spec)
+        except NoEnvironment as why:
+            raise CannotPlan("ErrImagePull", str(why)) from why
+
+    def _container_plan(
+        self, spec: Object, attempt: int, chosen: Environment, sources: Sources
+    ) -> ContainerPlan:
+        owner, name = self._owner, text(spec, "name")
+        shared = self._plan or self._pod_plan()
+        around = Surroundings(
+            chosen,
+            sources,
+            self._mounts(spec, sources),
+            self._site.devices.visible(owner.pod, name),
+            self._site.inherited(),
+        )
+        places = Places(
+            shared.folder,
+            shared.hosts,
+            str(owner.log_file(name, attempt)),
+            str(_made(owner.termination_log(name, attempt))),
+        )
+        return mpi.adapted(pod_plan.container_plan(shared, owner.pod, spec, attempt, places, around))
+
+    def _mounts(self, spec: Object, sources: Sources) -> tuple[Mount, ...]:
+        def expand(template: str) -> str:
+            if not template:
+                return ""
+            variables = environment.variables(self._owner.pod, spec, sources)
+            return pod_plan.expanded(spec, variables, template)
+
+        try:
+            return mounts.mounts(spec, self._prepared, expand, subpaths.ready)
+        except subpaths.Outside as why:
+            raise CannotPlan("CreateContainerConfigError", str(why)) from why
+        except environment.Unresolved as why:
+            raise CannotPlan("CreateContainerConfigError", str(why)) from why
+
+
+def _made(path: Path) -> Path:
+    """An empty file that any user may write to: the container's last words."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        path.touch()
+        path.chmod(0o666)
+    return path

@@ -1,0 +1,59 @@
+"""Objects that pods refer to: fetched fresh when a pod starts, followed while some pod shows them.
+
+A cache alone would do for neither: a ConfigMap made just before its pod may reach us after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from trainshed.aio.tasks import Tasks
+from trainshed.client.client import Client
+from trainshed.kube.objects import Object, text
+from trainshed.loop.cache import Cache
+from trainshed.loop.informer import Informer
+from trainshed.runner.environment import Reference
+
+Listener = Callable[[str, Reference], None]
+"""Told of the namespace, kind and name of an object that changed."""
+
+
+class Objects:
+    def __init__(self, client: Client, tasks: Tasks) -> None:
+        self._client, self._tasks = client, tasks
+        self._followed: dict[str, Cache] = {}
+        self._listeners: list[Listener] = []
+
+    async def fetch(self, namespace: str, references: Iterable[Reference]) -> dict[Reference, Object | None]:
+        """What is there now; None for what is not."""
+        wanted = list(dict.fromkeys(references))
+        found = await asyncio.gather(*(self._client.find(kind, name, namespace) for kind, name in wanted))
+        return dict(zip(wanted, found, strict=True))
+
+    async def token(self, namespace: str, account: str, wish: Object) -> bytes:
+        """A token of a service account, as a projected volume asks for it."""
+        spec = {"expirationSeconds": wish.get("expirationSeconds") or 3600}
+        if audience := text(wish, "audience"):
+            spec["audiences"] = [audience]
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+        made = await self._client.create_under("serviceaccounts", account, "token", request, namespace)
+        return text(made, "status", "token").encode()
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    async def follow(self, kinds: Iterable[str]) -> None:
+        """Tell of changes of these kinds from now on."""
+        for kind in kinds:
+            if kind not in self._followed:
+                self._followed[kind] = cache = Cache()
+                cache.listen(lambda before, after, kind=kind: self._tell(kind, after or before))  # type: ignore[misc]
+                informer = Informer(self._client, await self._client.resource(kind), cache)
+                self._tasks.start(f"follow {kind}", informer.run())
+
+    def _tell(self, kind: str, obj: Object | None) -> None:
+        if obj is not None:
+            namespace, name = text(obj, "metadata", "namespace"), text(obj, "metadata", "name")
+            for listener in self._listeners:
+                listener(namespace, (kind, name))

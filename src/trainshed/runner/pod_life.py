@@ -1,0 +1,340 @@
+"""One pod from the moment it is bound here to the moment it is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from trainshed.aio.tasks import Tasks
+from trainshed.client.failures import Failure
+from trainshed.client.requests import Delete
+from trainshed.kinds.reading import entries, number
+from trainshed.kube import faults
+from trainshed.kube.objects import Object, dig, text
+from trainshed.runner import adoption, pod_state, pod_status
+from trainshed.runner.container_life import ContainerLife
+from trainshed.runner.engine import Found
+from trainshed.runner.furnishing import Furnishing, NotFurnished
+from trainshed.runner.grace import Grace
+from trainshed.runner.logs import files, kept
+from trainshed.runner.plan import ContainerPlan
+from trainshed.runner.pod_plan import grace_of
+from trainshed.runner.pod_status import PodView
+from trainshed.runner.reporting import Reporter
+from trainshed.runner.site import Site
+
+log = logging.getLogger(__name__)
+
+DRAIN_SECONDS: Final = 5.0
+_FIRST_RETRY, _LONGEST_RETRY = 0.5, 15.0
+_SHUTDOWN: Final = ("NodeShutdown", "the pod was ended because Trainshed was stopped on this machine")
+_DEADLINE: Final = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+
+Why = Literal["deleted", "failed", "drained", "vanished"]
+"""Why a pod ends before its work does: wanted gone, broke a rule, we are being stopped, is gone already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    why: Why
+    reason: str = ""
+    message: str = ""
+
+
+class PodLife:
+    def __init__(self, pod: Object, site: Site, address: str, found: Iterable[Found] = ()) -> None:
+        self.pod, self.site, self.address = pod, site, address
+        self._adopted = adoption.adopt(pod, found)
+        self._furnishing = Furnishing(self)
+        self._lives = {
+            text(spec, "name"): ContainerLife(self, spec, self._adopted.views[text(spec, "name")])
+            for group in ("initContainers", "containers")
+            for spec in entries(pod, "spec", group)
+        }
+        self._reporter = Reporter(site.client, self._described, site.learn)
+        self._began = pod_status.began(pod) or site.clock()
+        self._sandboxed = self._over = False
+        self._stop: Stop | None = None
+        self._asked, self._cure = asyncio.Event(), asyncio.Event()
+        self._gone = False
+        self.grace: Grace | None = None
+
+    # --- identity ---
+
+    @property
+    def uid(self) -> str:
+        return text(self.pod, "metadata", "uid")
+
+    @property
+    def namespace(self) -> str:
+        return text(self.pod, "metadata", "namespace")
+
+    @property
+    def name(self) -> str:
+        return text(self.pod, "metadata", "name")
+
+    @property
+    def folder(self) -> Path:
+        return self.site.folders.pod(self.uid)
+
+    @property
+    def own_grace(self) -> int:
+        return grace_of(self.pod)
+
+    def life(self, container: str) -> ContainerLife | None:
+        return self._lives.get(container)
+
+    # --- news ---
+
+    def update(self, pod: Object) -> None:
+        """The object changed on the server."""
+        before, self.pod = self.pod, pod
+        if dig(pod, "metadata", "deletionTimestamp"):
+            self.request(Stop("deleted"), grace_of(pod))
+        if dig(before, "metadata", "labels") != dig(pod, "metadata", "labels") or dig(
+            before, "metadata", "annotations"
+        ) != dig(pod, "metadata", "annotations"):
+            self.refresh()
+
+    def vanish(self) -> None:
+        """The object is gone from the server."""
+        self._gone = True
+        self.request(Stop("vanished"), grace_of(self.pod))
+
+    def request(self, stop: Stop, seconds: float) -> None:
+        """Have the pod end; a second request can only make it end sooner."""
+        self._stop = self._stop or stop
+        self.grace = self.grace or Grace(seconds)
+        self.grace.shorten(seconds)
+        self._asked.set()
+        self._cure.set()
+
+    def refers_to(self, reference: tuple[str, str]) -> bool:
+        return reference in self._furnishing.references
+
+    def refresh(self) -> None:
+        """Something the pod refers to changed: whoever waits for it may look again."""
+        self._furnishing.stale.set()
+        self._cure.set()
+
+    # --- what containers need ---
+
+    def changed(self, *, urgent: bool = True) -> None:
+        self._reporter.tell(urgent=urgent)
+
+    async def plan(self, container: Object, attempt: int) -> ContainerPlan:
+        return await self._furnishing.container(container, attempt)
+
+    def termination_log(self, name: str, attempt: int) -> Path:
+        return self.folder / "ends" / f"{name}.{attempt}"
+
+    def log_file(self, name: str, attempt: int) -> Path:
+        return files.Place(self.site.folders.logs, self.namespace, self.name, self.uid, name).run(attempt)
+
+    async def cured(self, seconds: float) -> None:
+        if self._stop is None:
+            self._cure.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._cure.wait()
+        except TimeoutError:
+            return
+
+    # --- the whole story ---
+
+    async def run(self) -> None:
+        """Until nothing of the pod is left here, and the server knows how it ended."""
+        async with Tasks() as tasks:
+            tasks.start(f"status of {self.namespace}/{self.name}", self._reporter.run())
+            if pod_status.is_final(self.pod):
+                await self._clean_up()
+            else:
+                await self._live(tasks)
+                await self._finish()
+            await self._confirm()
+
+    async def _live(self, tasks: Tasks) -> None:
+        if dig(self.pod, "metadata", "deletionTimestamp"):
+            self.request(Stop("deleted"), grace_of(self.pod))
+        tasks.start("deadline", self._watch_deadline(), forever=False)
+        work = asyncio.create_task(self._work(tasks), name=f"pod {self.namespace}/{self.name}")
+        asked = asyncio.create_task(self._asked.wait())
+        try:
+            await asyncio.wait({work, asked}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                await self._end_containers()
+            await work
+        finally:
+            for task in (work, asked):
+                task.cancel()
+
+    async def _work(self, tasks: Tasks) -> None:
+        """Furnish the pod, run what comes first in order, then the rest beside each other."""
+        if self._is_lost():
+            return
+        self.changed(urgent=False)
+        if not await self._furnished():
+            return
+        tasks.start("files of volumes", self._furnishing.keep_fresh(), forever=False)
+        async with asyncio.TaskGroup() as group:
+            if not await self._initialized(group):
+                await self._end_sidecars()
+                return
+            mains = [one for one in self._lives.values() if one.view.part == "main"]
+            for one in mains:
+                group.create_task(one.run(), name=f"container {one.name}")
+            for one in mains:
+                await one.ended.wait()
+            await self._end_sidecars()
+
+    def _is_lost(self) -> bool:
+        """After a reboot everything starts anew in the same pod, unless it must not start twice."""
+        if not self._adopted.is_lost:
+            return False
+        if text(self.pod, "spec", "restartPolicy") == "Never":
+            self.request(Stop("failed", *_SHUTDOWN), 0)
+            return True
+        for one in self._lives.values():
+            one.start_anew()
+        return False
+
+    async def _furnished(self) -> bool:
+        """Network and volumes; tried again until they are there. False when the pod has to end first."""
+        wait = _FIRST_RETRY
+        while not self._asked.is_set():
+            try:
+                await self._furnishing.furnish()
+            except NotFurnished as why:
+                self.site.event(self.pod, "Warning", why.reason, why.message)
+                self._show_waiting(why.message)
+                await self.cured(wait)
+                wait = min(_LONGEST_RETRY, wait * 2)
+            else:
+                self._sandboxed = True
+                return True
+        return False
+
+    def _show_waiting(self, message: str) -> None:
+        for one in self._lives.values():
+            if not one.view.is_running and one.view.end is None:
+                one.view = one.view.waiting("ContainerCreating", message)
+        self.changed()
+
+    async def _initialized(self, group: asyncio.TaskGroup) -> bool:
+        """Init containers one after the other; a sidecar stays, and the next starts when it has started."""
+        for one in self._lives.values():
+            if one.view.part == "main":
+                continue
+            if one.view.part == "init" and one.view.attempt is None:
+                self._show_initializing()
+            running = group.create_task(one.run(), name=f"container {one.name}")
+            await (one.started.wait() if one.view.part == "sidecar" else running)
+            if self._asked.is_set() or (one.view.part == "init" and not one.view.ready):
+                return False
+        return True
+
+    def _show_initializing(self) -> None:
+        for one in self._lives.values():
+            if one.view.part == "main" and one.view.attempt is None:
+                one.view = one.view.waiting("PodInitializing")
+
+    # --- ending ---
+
+    async def _end_sidecars(self) -> None:
+        """In the reverse of their order, each with the pod's grace."""
+        for one in reversed(list(self._lives.values())):
+            if one.view.part == "sidecar" and one.is_begun and not one.ended.is_set():
+                await one.stop(self.grace or Grace(grace_of(self.pod)))
+
+    async def _end_containers(self) -> None:
+        """All of them: those that work at once, sidecars after them."""
+        grace = self.grace or Grace(grace_of(self.pod))
+        for one in self._lives.values():
+            one.halt.set()
+        begun = [one for one in self._lives.values() if one.is_begun and not one.ended.is_set()]
+        await asyncio.gather(*(one.stop(grace) for one in begun if one.view.part != "sidecar"))
+
+    async def _finish(self) -> None:
+        """Tell how it ended, and give back what it had."""
+        stop = self._stop
+        if stop is not None and stop.why == "drained" and not self._has_ended():
+            if text(self.pod, "spec", "restartPolicy") != "Never":
+                await self._put_by()
+                return
+            self._stop = Stop("drained", *_SHUTDOWN)
+        self._over = True
+        self._sandboxed = False
+        self.changed()
+        kept.write(self.site.folders.logs, kept.note_of(self.pod, self._began, self.site.clock()))
+        await asyncio.gather(self._reporter.flushed(), self._clean_up())
+
+    def _has_ended(self) -> bool:
+        """Whether the work was over before anybody asked for it."""
+        return self._view().containers != {} and all(
+            one.is_over for one in self._lives.values() if one.view.part == "main"
+        )
+
+    async def _put_by(self) -> None:
+        """Leave the pod as it is on the server; the next agent starts it again."""
+        state = pod_state.read(self.folder)
+        if state is not None:
+            pod_state.write(self.folder, msgspec.structs.replace(state, drained=True))
+        await self.site.engine.close_pod(self.uid)
+
+    async def _clean_up(self) -> None:
+        await self.site.engine.close_pod(self.uid)
+        await self._furnishing.remove()
+
+    async def _confirm(self) -> None:
+        """Where the pod is to be deleted, say that nothing of it runs any more."""
+        if self._stop is not None and self._stop.why == "drained":
+            return
+        while not self._gone and not self._reporter.is_gone.is_set():
+            if not pod_status.awaits_confirmation(self.pod) or await self._confirmed():
+                return
+            await asyncio.sleep(1.0)
+
+    async def _confirmed(self) -> bool:
+        try:
+            options = Delete(grace_seconds=0, uid=self.uid)
+            await self.site.client.delete("pods", self.name, self.namespace, options)
+        except (faults.NotFound, faults.Conflict):
+            return True
+        except (faults.Fault, Failure) as trouble:
+            log.warning("pod %s/%s is not deleted yet: %s", self.namespace, self.name, trouble)
+            return False
+        return True
+
+    async def _watch_deadline(self) -> None:
+        while True:
+            seconds = number(self.pod, "spec", "activeDeadlineSeconds")
+            passed = (self.site.clock() - self._began).total_seconds()
+            if seconds is not None and passed >= seconds:
+                self.request(Stop("failed", *_DEADLINE), grace_of(self.pod))
+                return
+            await asyncio.sleep(min(60.0, seconds - passed) if seconds is not None else 60.0)
+
+    # --- status ---
+
+    def _described(self) -> tuple[Object, Object]:
+        return self.pod, pod_status.status(self.pod, self._view(), self.site.clock())
+
+    def _view(self) -> PodView:
+        stop = self._stop or Stop("failed")
+        return PodView(
+            containers={name: one.view for name, one in self._lives.items()},
+            address=self.address,
+            host_address=self.site.host_address,
+            started=self._began,
+            sandboxed=self._sandboxed,
+            over=self._over,
+            reason=stop.reason if self._over else "",
+            message=stop.message if self._over else "",
+            images=self._furnishing.images,
+        )

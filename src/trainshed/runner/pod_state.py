@@ -1,0 +1,58 @@
+"""What the agent must not forget of a pod when it is killed: kept in the pod's own folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+NAME = "state.json"
+
+
+class PodState(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    namespace: str
+    name: str
+    address: str
+    node: str = ""
+    devices: dict[str, tuple[str, ...]] = {}
+    """The GPUs of each container."""
+    drained: bool = False
+    """Its containers were ended because the machine's owner stopped us, not by themselves."""
+
+
+_decoder = msgspec.json.Decoder(PodState)
+
+
+def write(folder: Path, state: PodState) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = folder / f".{NAME}"
+    fresh.write_bytes(msgspec.json.encode(state))
+    fresh.replace(folder / NAME)
+
+
+def read(folder: Path) -> PodState | None:
+    try:
+        return _decoder.decode((folder / NAME).read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def all_in(pods: Path) -> Iterator[tuple[str, PodState]]:
+    """Every pod that left something, by its uid."""
+    if pods.is_dir():
+        for folder in sorted(pods.iterdir()):
+            state = read(folder)
+            if state is not None:
+                yield folder.name, state
+
+
+def mark_drained(pods: Path) -> None:
+    """Note for all pods that their containers did not end by themselves."""
+    for uid, state in all_in(pods):
+        write(pods / uid, msgspec.structs.replace(state, drained=True))
+
+
+def remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
