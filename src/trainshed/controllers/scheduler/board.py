@@ -120,9 +120,8 @@ class Board:
             fitting = willing
         if not fitting:
             return None
-        best = max(
-            fitting, key=lambda room: (self._look(room, need)[1], _emptiness(room) * (-1 if pack else 1))
-        )
+        sign = -1 if pack else 1
+        best = max(fitting, key=lambda room: (self._look(room, need)[1], sign * _left(room, need.requests)))
         return Spot(need, best.node.name, ignored)
 
     def refusal(self, room: Room, need: Need) -> Refusal | None:
@@ -181,7 +180,11 @@ def _unlisted(name: str) -> int:
     return 1 << 62 if is_native(name) and name not in (amounts.CPU, "memory") else 0
 
 
-def _emptiness(room: Room) -> float:
-    """The free share of what is scarcest."""
-    shares = [room.free.get(name, 0) / amount for name, amount in room.node.room.items() if amount > 0]
+def _left(room: Room, requests: Amounts) -> float:
+    """The share that would be left of what is scarcest then."""
+    shares = [
+        (room.free.get(name, 0) - requests.get(name, 0)) / amount
+        for name, amount in room.node.room.items()
+        if amount > 0
+    ]
     return min(shares, default=0.0)

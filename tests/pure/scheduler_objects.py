@@ -1,0 +1,111 @@
+"""Pods, Jobs and nodes for tests of the scheduler; and a scheduler without a server."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+from trainshed.controllers.scheduler import placing, reasons
+from trainshed.controllers.scheduler.ledger import Ledger
+from trainshed.kinds.jobset.labels import ATTEMPT, JOBSET_NAME, JOBSET_UID
+from trainshed.kube.objects import JSON, Object
+
+NOW = "2026-11-15T12:00:00Z"
+_count = itertools.count(1)
+
+
+def a_node(name: str = "here", *, labels: JSON = None, taints: JSON = None, **room: str) -> Object:
+    capacity = {"cpu": "4", "memory": "16Gi", "pods": "110", **_dotted(room)}
+    return {
+        "metadata": {"name": name, "uid": f"node-{name}", "labels": {"name": name, **(labels or {})}},
+        "spec": {"taints": taints or []},
+        "status": {"allocatable": capacity, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def a_pod(name: str, *, job: Object | None = None, **requests: str) -> Object:
+    """`gpu` stands for nvidia.com/gpu."""
+    number = next(_count)
+    metadata: Object = {"name": name, "namespace": "default", "uid": f"pod-{name}-{number}"}
+    metadata |= {"creationTimestamp": NOW, "labels": {}, "annotations": {}}
+    if job is not None:
+        template = job["spec"]["template"]["metadata"]
+        metadata["labels"], metadata["annotations"] = dict(template["labels"]), dict(template["annotations"])
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "controller": True}
+        metadata["ownerReferences"] = [{**owner, **{key: job["metadata"][key] for key in ("name", "uid")}}]
+    container = {"name": "main", "resources": {"requests": _dotted(requests)}}
+    return {"metadata": metadata, "spec": {"containers": [container]}, "status": {"phase": "Pending"}}
+
+
+def a_job(name: str, pods: int = 1, *, jobset: str = "", indexed: bool = True) -> Object:
+    labels: Object = {}
+    if jobset:
+        labels = {JOBSET_NAME: jobset, JOBSET_UID: f"jobset-{jobset}", ATTEMPT: "0"}
+    spec: Object = {"parallelism": pods, "completions": pods}
+    spec["template"] = {"metadata": {"labels": labels, "annotations": {}}}
+    spec["completionMode"] = "Indexed" if indexed else "NonIndexed"
+    metadata = {"name": name, "namespace": "default", "uid": f"job-{name}", "labels": labels}
+    return {"metadata": {**metadata, "creationTimestamp": NOW}, "spec": spec, "status": {}}
+
+
+def _dotted(amounts: dict[str, str]) -> dict[str, str]:
+    return {("nvidia.com/gpu" if name == "gpu" else name): amount for name, amount in amounts.items()}
+
+
+@dataclass
+class Desk:
+    """The scheduler's decisions, with a server's part played by hand."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    pods: dict[str, Object] = field(default_factory=dict)
+    head: str = ""
+
+    def nodes(self, *found: Object) -> Desk:
+        for node in found:
+            self.ledger.node(None, node)
+        return self
+
+    def add(self, *objects: Object) -> Desk:
+        for obj in objects:
+            if "completionMode" in obj["spec"]:
+                self.ledger.job(None, obj)
+            else:
+                self.pods[obj["metadata"]["name"]] = obj
+                self.ledger.pod(None, obj)
+        return self
+
+    def finish(self, name: str) -> None:
+        pod = self.pods.pop(name)
+        self.ledger.pod(pod, {**pod, "status": {"phase": "Succeeded"}})
+
+    def run(self) -> dict[str, str]:
+        """One pass; the nodes of the pods it placed, and the server's confirmation of it."""
+        ledger = self.ledger
+        line = [gang for gang in ledger.line() if not gang.obstacle()]
+        made = placing.decide((gang.candidate(ledger.count) for gang in line), ledger.board, ledger.stamps)
+        for gang in line:
+            if gang.key in {*made.blocked, *made.behind}:
+                gang.begin_waiting(ledger.count)
+        ledger.assume(made.spots)
+        self.head = made.head.name if made.head else ""
+        for spot in made.spots:
+            self._confirm(spot.need.name, spot.node)
+        return {spot.need.name: spot.node for spot in made.spots}
+
+    def why(self, name: str) -> str:
+        """The words for a pod that waits."""
+        ledger = self.ledger
+        uid = self.pods[name]["metadata"]["uid"]
+        gang = next(gang for gang in ledger.gangs.values() if uid in gang.waiting)
+        if obstacle := gang.obstacle():
+            return reasons.incomplete(obstacle).words
+        return reasons.why(gang.candidate(ledger.count), ledger.board, None).words
+
+    def _confirm(self, name: str, node: str) -> None:
+        before = self.pods[name]
+        after = {**before, "spec": {**before["spec"], "nodeName": node}}
+        self.pods[name] = after
+        self.ledger.pod(before, after)
+
+    def free(self, node: str = "here") -> dict[str, int]:
+        return self.ledger.board.rooms[node].free
