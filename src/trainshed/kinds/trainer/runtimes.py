@@ -1,15 +1,22 @@
-"""The ClusterTrainingRuntimes Kubeflow Trainer installs, by the facts that tell them apart (v2.3)."""
+"""The ClusterTrainingRuntimes of every installation: Kubeflow Trainer's own (v2.3) and those of platforms."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import NamedTuple
 
+from trainshed.kinds.trainer import platform_runtimes
+from trainshed.kinds.trainer.runtime_parts import (
+    ANCESTOR,
+    API_VERSION,
+    FRAMEWORK,
+    cluster_runtime,
+    replicated_job,
+)
 from trainshed.kube.objects import JSON, Object, encode
 
-API_VERSION = "trainer.kubeflow.org/v1alpha1"
-FRAMEWORK = "trainer.kubeflow.org/framework"
-ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
+__all__ = ["ANCESTOR", "API_VERSION", "FRAMEWORK", "Runtime", "builtin", "manifests"]
+
 _IMAGES = "ghcr.io/kubeflow/trainer"
 
 
@@ -35,6 +42,7 @@ def manifests() -> list[Object]:
         _fine_tuning("torchtune-llama3.2-1b", "meta-llama/Llama-3.2-1B-Instruct", "llama3_2/1B_full"),
         _fine_tuning("torchtune-llama3.2-3b", "meta-llama/Llama-3.2-3B-Instruct", "llama3_2/3B_full"),
         _fine_tuning("torchtune-qwen2.5-1.5b", "Qwen/Qwen2.5-1.5B-Instruct", "qwen2_5/1.5B_full", bpe=True),
+        *platform_runtimes.manifests(),
     ]
 
 
@@ -48,8 +56,8 @@ def _shipped(obj: Object) -> Runtime:
 
 def _one_job(name: str, framework: str, image: str) -> Object:
     """Every node runs the same container; the framework's own policy names are its labels."""
-    jobs = [_job("node", {"name": "node", "image": image}, ancestor="trainer")]
-    return _runtime(name, framework, {framework: {}}, {"replicatedJobs": jobs})
+    jobs = [replicated_job("node", {"name": "node", "image": image}, ancestor="trainer")]
+    return cluster_runtime(name, framework, {framework: {}}, {"replicatedJobs": jobs})
 
 
 def _with_launcher(name: str, framework: str) -> Object:
@@ -73,11 +81,11 @@ def _with_launcher(name: str, framework: str) -> Object:
         "network": {"publishNotReadyAddresses": True},
         "successPolicy": {"operator": "All", "targetReplicatedJobs": ["launcher"]},
         "replicatedJobs": [
-            _job("node", daemon, pod=pod),
-            _job("launcher", user, ancestor="trainer", pod=pod, after={"node": "Ready"}),
+            replicated_job("node", daemon, pod=pod),
+            replicated_job("launcher", user, ancestor="trainer", pod=pod, after={"node": "Ready"}),
         ],
     }
-    return _runtime(name, framework, {"mpi": mpi}, template)
+    return cluster_runtime(name, framework, {"mpi": mpi}, template)
 
 
 def _fine_tuning(name: str, model: str, config: str, *, bpe: bool = False) -> Object:
@@ -91,7 +99,7 @@ def _fine_tuning(name: str, model: str, config: str, *, bpe: bool = False) -> Ob
             _tuner(config, bpe),
         ],
     }
-    return _runtime(name, "torchtune", {"torch": {}}, template)
+    return cluster_runtime(name, "torchtune", {"torch": {}}, template)
 
 
 def _initializer(what: str, uri: str) -> Object:
@@ -102,7 +110,7 @@ def _initializer(what: str, uri: str) -> Object:
         "env": [{"name": "STORAGE_URI", "value": uri}],
         "volumeMounts": [_workspace()],
     }
-    return _job(name, container, ancestor=name)
+    return replicated_job(name, container, ancestor=name)
 
 
 def _tuner(config: str, bpe: bool) -> Object:
@@ -129,36 +137,7 @@ def _tuner(config: str, bpe: bool) -> Object:
         "volumeMounts": [_workspace()],
     }
     finished = {"dataset-initializer": "Complete", "model-initializer": "Complete"}
-    return _job("node", container, ancestor="trainer", after=finished)
-
-
-# --- parts ------------------------------------------------------------------------------------------------
-
-
-def _runtime(name: str, framework: str, policy: Object, template: Object) -> Object:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ClusterTrainingRuntime",
-        "metadata": {"name": name, "labels": {FRAMEWORK: framework}},
-        "spec": {"mlPolicy": {"numNodes": 1, **policy}, "template": {"spec": template}},
-    }
-
-
-def _job(
-    name: str,
-    container: Object,
-    *,
-    ancestor: str = "",
-    pod: Object | None = None,
-    after: dict[str, str] | None = None,
-) -> Object:
-    job: Object = {"spec": {"template": {"spec": {**(pod or {}), "containers": [container]}}}}
-    if ancestor:
-        job["metadata"] = {"labels": {ANCESTOR: ancestor}}
-    found: Object = {"name": name, "template": job}
-    if after:
-        found["dependsOn"] = [{"name": other, "status": status} for other, status in after.items()]
-    return found
+    return replicated_job("node", container, ancestor="trainer", after=finished)
 
 
 def _workspace() -> JSON:
