@@ -55,6 +55,10 @@ class TestRendering:
         second = renderer.render(written(b"bb", ONE, tag=b"P") + written(b"cc", ONE) + written(b"d", ONE))
         assert first + second == ONE + b" x\n" + NOON + b" aabbcc\n" + ONE + b" d\n"
 
+    def test_a_line_of_the_other_stream_does_not_go_on_where_the_last_one_stopped(self) -> None:
+        block = written(b"half", tag=b"P") + written(b"oops", stream=b"stderr") + written(b"rest")
+        assert Renderer().render(block) == b"half\noops\nrest\n"
+
     def test_lines_before_a_moment_are_left_out(self) -> None:
         renderer = Renderer(since=ONE)
         assert renderer.render(written(b"old")) == b""
@@ -70,14 +74,20 @@ class TestRendering:
         assert Renderer().render(block) == b"".join(text + b"\n" for text in texts)
 
     @given(
-        st.lists(st.tuples(st.sampled_from([b"P", b"F"]), st.sampled_from([b"a", b"", b" F "]))),
+        st.lists(
+            st.tuples(
+                st.sampled_from([b"P", b"F"]),
+                st.sampled_from([b"a", b"", b" F "]),
+                st.sampled_from([b"stdout", b"stderr"]),
+            )
+        ),
         st.integers(0, 50),
         st.booleans(),
     )
     def test_where_a_block_ends_does_not_matter(
-        self, pieces: list[tuple[bytes, bytes]], cut: int, timestamps: bool
+        self, pieces: list[tuple[bytes, bytes, bytes]], cut: int, timestamps: bool
     ) -> None:
-        raws = [written(text, tag=tag) for tag, text in pieces]
+        raws = [written(text, tag=tag, stream=stream) for tag, text, stream in pieces]
         whole = Renderer(timestamps=timestamps).render(b"".join(raws))
         parted = Renderer(timestamps=timestamps)
         parts = b"".join(raws[:cut]), b"".join(raws[cut:])

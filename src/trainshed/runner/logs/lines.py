@@ -56,7 +56,8 @@ class Renderer:
     def __init__(self, *, timestamps: bool = False, since: bytes = b"") -> None:
         self._timestamps = timestamps
         self._since = since
-        self._goes_on = False
+        self._open = b""
+        """The stream whose last line has not come to its end."""
 
     def render(self, block: bytes) -> bytes:
         """`block` consists of lines with their ends."""
@@ -65,7 +66,7 @@ class Renderer:
         if self._since:
             raws = self._recent(raws)
         # Nearly all blocks: a handful of operations for each line, none of them in Python's own loops.
-        if not self._goes_on and all([raw[_TAG] == _WHOLE for raw in raws]):
+        if not self._open and all([raw[_TAG] == _WHOLE for raw in raws]):
             if self._timestamps:
                 shown = [raw[: STAMP + 1] + raw[_TEXT:] for raw in raws]
             else:
@@ -83,11 +84,15 @@ class Renderer:
 
     def _shown(self, raw: bytes) -> bytes:
         line = parse(raw)
+        # A line of another stream, or none at all, does not go on where the last one stopped.
+        begins = line is None or line.stream != self._open
+        start = b"\n" if begins and self._open else b""
         if line is None:
-            self._goes_on = False
-            return raw + b"\n"
-        start = line.stamp + b" " if self._timestamps and not self._goes_on else b""
-        self._goes_on = not line.is_whole
+            self._open = b""
+            return start + raw + b"\n"
+        if begins and self._timestamps:
+            start += line.stamp + b" "
+        self._open = b"" if line.is_whole else line.stream
         return start + line.text + (b"\n" if line.is_whole else b"")
 
 
