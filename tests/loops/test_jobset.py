@@ -20,6 +20,7 @@ from trainshed.controllers.jobset import reconcile
 from trainshed.controllers.jobset.reconcile import controller as jobset_controller
 from trainshed.kinds.jobset import labels
 from trainshed.kube import conditions
+from trainshed.kube.faults import Conflict
 from trainshed.kube.objects import JSON, Object, dig
 
 JOBSETS = reconcile.JOBSETS
@@ -198,19 +199,21 @@ async def test_a_suspended_jobset_stops_its_pods_and_resumes_where_it_is_told_to
     await client.patch(JOBSETS, name, {"spec": {"suspend": True}})
     await until(client, name, "Suspended")
     await waits.until(client, "jobs", f"{name}-node-0", is_stopped)
-    moved = await client.get(JOBSETS, name)
-    template = moved["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
-    template["spec"] |= {
-        "nodeSelector": {"disk": "ssd"},
-        "tolerations": [{"key": "spot", "operator": "Exists"}],
-    }
-    moved["spec"]["suspend"] = False
-    await client.replace(moved)
+    await waits.eventually(lambda: resume_elsewhere(client, name), Conflict)
     pods = await kubelet.running(2, name)
     assert [pod["spec"]["nodeSelector"] for pod in pods] == [{"disk": "ssd"}] * 2
     assert all({"key": "spot", "operator": "Exists"} in pod["spec"]["tolerations"] for pod in pods)
     resumed = await until(client, name, "Suspended", "False")
     assert resumed["status"]["restarts"] == 0
+
+
+async def resume_elsewhere(client: Client, name: str) -> None:
+    """Resume and move in one write, as queueing systems do."""
+    moved = await client.get(JOBSETS, name)
+    pod = moved["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod |= {"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "spot", "operator": "Exists"}]}
+    moved["spec"]["suspend"] = False
+    await client.replace(moved)
 
 
 def is_stopped(job: Object) -> bool:
