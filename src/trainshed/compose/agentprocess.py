@@ -5,31 +5,21 @@ Asked to end, it ends its pods. Killed, it leaves them running for the next one.
 
 from __future__ import annotations
 
-import asyncio
-import importlib
 import sys
 
 from trainshed.client.client import Client
 from trainshed.compose import companion, parts
 from trainshed.compose.orders import Order
 from trainshed.compose.partprocess import Ready
+from trainshed.runner import agent
 
 
 async def live(client: Client, order: Order, ready: Ready) -> None:
-    try:
-        agent = importlib.import_module("trainshed.runner.agent")
-    except ModuleNotFoundError:
-        ready()
-        await asyncio.Event().wait()
     await agent.run(client, order.settings, order.folder.root, ready)
 
 
 async def clear(order: Order) -> None:
     """End what an agent that was killed has left."""
-    try:
-        agent = importlib.import_module("trainshed.runner.agent")
-    except ModuleNotFoundError:
-        return
     await agent.clear(order.settings, order.folder.root)
 
 

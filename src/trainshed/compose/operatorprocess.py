@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import sys
 
 from trainshed.client.client import Client
@@ -13,15 +11,10 @@ from trainshed.compose.partprocess import Ready
 from trainshed.loop import running
 
 
-def identity() -> str:
-    """This process, for people who look at a Lease."""
-    return f"{socket.gethostname()}_{os.getpid()}"
-
-
 async def live(client: Client, order: Order, ready: Ready) -> None:
     # No lease: the data folder's lock lets only one run, and a successor need not wait for one to expire.
     chosen = operators.chosen(relax=order.settings.relax)
-    await running.run(client, chosen, identity=identity(), lease=None, ready=ready)
+    await running.run(client, chosen, identity=operators.identity(), lease=None, ready=ready)
 
 
 if __name__ == "__main__":

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-import importlib
+import os
+import socket
 from collections.abc import Sequence
 
 from trainshed.compose.trouble import WRONG_USAGE, Trouble
+from trainshed.controllers.claims.reconcile import controller as claims
+from trainshed.controllers.job.reconcile import controller as job
+from trainshed.controllers.jobset.reconcile import controller as jobset
+from trainshed.controllers.scheduler.reconcile import controller as scheduler
+from trainshed.controllers.trainjob.reconcile import controller as trainjob
 from trainshed.loop.controller import Controller
 
 NAMES = ("trainjob", "jobset", "job", "scheduler", "claims")
 
 
 def chosen(names: Sequence[str] = NAMES, *, relax: bool = False) -> list[Controller]:
-    """The controllers of these names; only they are imported. Raises `Trouble` for an unknown one."""
-    found = []
-    for name in names:
-        try:
-            found.append(_controller(name, relax))
-        except (ModuleNotFoundError, AttributeError) as missing:
-            print(f"not there yet: {name}: {missing}")
-    return found
+    """The controllers of these names. Raises `Trouble` for an unknown one."""
+    return [_made(name, relax) for name in dict.fromkeys(names)]
 
 
-def _controller(name: str, relax: bool) -> Controller:
-    if name not in NAMES:
-        raise Trouble(f"there is no controller {name!r}", f"there are {', '.join(NAMES)}", WRONG_USAGE)
-    module = importlib.import_module(f"trainshed.controllers.{name}")
-    found: Controller = module.controller(relax=relax) if name == "scheduler" else module.controller()
-    return found
+def identity() -> str:
+    """This process, for people who look at a Lease."""
+    return f"{socket.gethostname()}_{os.getpid()}"
+
+
+def _made(name: str, relax: bool) -> Controller:
+    match name:
+        case "trainjob":
+            return trainjob()
+        case "jobset":
+            return jobset()
+        case "job":
+            return job()
+        case "scheduler":
+            return scheduler(relax=relax)
+        case "claims":
+            return claims()
+    raise Trouble(f"there is no controller {name!r}", f"there are {', '.join(NAMES)}", WRONG_USAGE)
