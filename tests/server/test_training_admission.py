@@ -189,8 +189,8 @@ def test_a_wrong_container_is_refused_with_the_names_there_are(home: Namespace) 
     said = home.refused(a_trainjob(podTemplateOverrides=[override]))
     assert DENIED.format("trainjob") + "spec.podTemplateOverrides: Invalid value: [" in said
     assert (
-        "must not have container that doesn't exist in the runtime job node "
-        '(got "trainer", the job has: "node")' in said
+        "must not have container that doesn't exist in the runtime job node: "
+        'container "trainer" in podTemplateOverrides does not exist in the runtime; it has "node"' in said
     )
 
 

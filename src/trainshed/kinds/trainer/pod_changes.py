@@ -87,29 +87,29 @@ def _misfits(dialect: _Dialect, job: Object, changes: Iterator[Change], runtime:
 def _reasons(dialect: _Dialect, change: Change, runtime: Object) -> Iterator[str]:
     target = templates.job(runtime, change.job)
     if target is None:
-        known = _known(change.job, "the runtime", templates.job_names(runtime))
-        yield f"must not have {dialect.unknown_job} that doesn't exist in the runtime job template{known}"
+        known = _known("job", change.job, dialect, templates.job_names(runtime))
+        yield f"must not have {dialect.unknown_job} that doesn't exist in the runtime job template: {known}"
         return
-    yield from _unknown_containers("initContainer", "initContainers", change, target)
-    yield from _unknown_containers("container", "containers", change, target)
+    yield from _unknown_containers(dialect, "initContainer", change, target)
+    yield from _unknown_containers(dialect, "container", change, target)
     for container in entries(change.pod, "containers"):
         if text(container, "name") in _OWN and sequence(container, "env"):
             yield f"must not have envs for the {', '.join(_OWN)} containers"
 
 
-def _unknown_containers(word: str, field: str, change: Change, target: Object) -> Iterator[str]:
+def _unknown_containers(dialect: _Dialect, word: str, change: Change, target: Object) -> Iterator[str]:
     existing = templates.container_names(target)
-    for container in entries(change.pod, field):
+    for container in entries(change.pod, f"{word}s"):
         name = text(container, "name")
         if name not in existing:
-            known = _known(name, "the job", existing)
-            yield f"must not have {word} that doesn't exist in the runtime job {change.job}{known}"
+            known = _known(word, name, dialect, existing)
+            yield f"must not have {word} that doesn't exist in the runtime job {change.job}: {known}"
 
 
-def _known(wrong: str, whose: str, existing: list[str]) -> str:
+def _known(word: str, wrong: str, dialect: _Dialect, existing: list[str]) -> str:
     """Our own addition to upstream's words: what was meant is usually one of the names that exist."""
     listed = ", ".join(f'"{name}"' for name in existing) or "none"
-    return f' (got "{wrong}", {whose} has: {listed})'
+    return f'{word} "{wrong}" in {dialect.name} does not exist in the runtime; it has {listed}'
 
 
 # --- change over time -------------------------------------------------------------------------------------

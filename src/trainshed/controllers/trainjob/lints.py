@@ -1,0 +1,261 @@
+"""What often goes wrong with TrainJobs, found by looking at one. Each rule is a function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, Literal, NamedTuple
+
+from trainshed.controllers.trainjob import desired
+from trainshed.controllers.trainjob.lifetimes import TTL, TTL_ANNOTATION
+from trainshed.controllers.trainjob.plugins import processes
+from trainshed.kinds.jobset import validate as jobset_rules
+from trainshed.kinds.reading import entries, mapping, number, texts
+from trainshed.kinds.trainer import devices, dialects, runtime_checks, templates, trainjobs
+from trainshed.kinds.trainer.runtimes import FRAMEWORK
+from trainshed.kube.objects import Object, text
+
+
+class Lint(NamedTuple):
+    """One finding: which rule, where in the manifests, and what to do about it."""
+
+    rule: str
+    path: str
+    message: str
+    severity: Literal["warning", "error"] = "warning"
+    """An error keeps the job from running; a warning may be meant so."""
+
+
+class Case(NamedTuple):
+    """What is looked at."""
+
+    job: Object
+    runtime: Object
+    jobset: Object
+    """The merged result, with its defaults."""
+
+    @property
+    def trainer(self) -> Object:
+        return mapping(self.job, "spec", "trainer")
+
+    @property
+    def resources(self) -> Object:
+        return devices.resources(self.job, self.runtime)
+
+    @property
+    def processes(self) -> int:
+        """Per node, as far as it can be known without the machine."""
+        found = processes.per_node(self.job, self.runtime)
+        return found if isinstance(found, int) else max(1, devices.gpus(self.resources))
+
+    @property
+    def is_torch(self) -> bool:
+        return templates.policy(self.runtime, "mlPolicy", "torch") is not None
+
+    @property
+    def node(self) -> Object:
+        """The container the training runs in, as merged."""
+        jobs = entries(self.jobset, "spec", "replicatedJobs")
+        trainer = next((job for job in jobs if templates.ancestor(job) == templates.TRAINER), {})
+        named = (found for found in templates.containers(trainer) if text(found, "name") == templates.NODE)
+        return next(named, {})
+
+    @property
+    def script(self) -> str:
+        """What the container is told to run."""
+        return "\n".join(texts(self.node, "command") + texts(self.node, "args"))
+
+
+Rule = Callable[[Case], Iterator[Lint]]
+
+
+def found(job: Object, runtime: Object, jobset: Object) -> list[Lint]:
+    """Errors first, each once."""
+    case = Case(job, runtime, jobset)
+    all_of_them = dict.fromkeys(lint for rule in RULES for lint in rule(case))
+    return sorted(all_of_them, key=lambda lint: lint.severity != "error")
+
+
+# --- what the server would refuse -------------------------------------------------------------------------
+
+
+def _refused_job(case: Case) -> Iterator[Lint]:
+    """Unknown jobs and containers in patches, reserved variables, missing initializers, and so on."""
+    around = trainjobs.Surroundings(case.runtime)
+    for error in trainjobs.errors(case.job, None, around):
+        yield Lint("trainjob-refused", error.field, error.text, "error")
+
+
+def _refused_runtime(case: Case) -> Iterator[Lint]:
+    for error in runtime_checks.errors(case.runtime):
+        yield Lint("runtime-refused", error.field, error.text, "error")
+
+
+def _refused_jobset(case: Case) -> Iterator[Lint]:
+    for error in jobset_rules.create_errors(case.jobset, lambda name: None):
+        yield Lint("jobset-refused", error.field, error.text, "error")
+
+
+def _refused_pods(case: Case) -> Iterator[Lint]:
+    for flaw in desired.flaws(case.jobset):
+        path, _, why = flaw.partition(": ")
+        yield Lint("pods-refused", path, why, "error")
+
+
+def _wrong_runtime(case: Case) -> Iterator[Lint]:
+    asked, given = text(case.job, "spec", "runtimeRef", "name"), text(case.runtime, "metadata", "name")
+    if asked != given:
+        yield Lint(
+            "wrong-runtime", "spec.runtimeRef.name", f'the job asks for "{asked}", this is "{given}"', "error"
+        )
+
+
+# --- what is probably not meant ---------------------------------------------------------------------------
+
+_SPEC: Final = frozenset(
+    ("activeDeadlineSeconds", "annotations", "initializer", "labels", "managedBy", "podTemplateOverrides",
+     "runtimePatches", "runtimeRef", "suspend", "trainer", TTL)
+)  # fmt: skip
+_TRAINER: Final = frozenset(
+    ("args", "command", "env", "image", "numNodes", "numProcPerNode", "resourcesPerNode")
+)
+
+
+def _unknown_fields(case: Case) -> Iterator[Lint]:
+    for name in mapping(case.job, "spec"):
+        if name not in _SPEC:
+            hint = f"; did you mean spec.trainer.{name}?" if name in _TRAINER else ""
+            yield Lint("unknown-field", f"spec.{name}", f"there is no such field: it is dropped{hint}")
+    for name in case.trainer:
+        if name not in _TRAINER:
+            yield Lint("unknown-field", f"spec.trainer.{name}", "there is no such field: it is dropped")
+
+
+def _old_fields(case: Case) -> Iterator[Lint]:
+    for said in (*dialects.trainjob_warnings(case.job), *dialects.runtime_warnings(case.runtime)):
+        path, _, why = said.partition(": ")
+        yield Lint("old-field", path, why)
+
+
+def _misplaced_ttl(case: Case) -> Iterator[Lint]:
+    """A TTL of a Job leaves everything above it; of an initializer's it even makes it run again."""
+    jobs = "spec.template.spec.replicatedJobs"
+    for index, job in enumerate(templates.jobs(case.runtime)):
+        path = f"{jobs}[{index}].template.spec.{TTL}"
+        if number(job, "template", "spec", TTL) is None:
+            continue
+        if templates.ancestor(job) in (templates.DATASET, templates.MODEL):
+            yield Lint(
+                "ttl-on-job", path, "once this Job is removed it is missing, and runs again: leave it out"
+            )
+        else:
+            why = "on a cluster this removes the Job and leaves the TrainJob; here the TrainJob goes too"
+            yield Lint("ttl-on-job", path, why)
+    if number(case.runtime, "spec", "template", "spec", TTL) is not None:
+        why = "on a cluster this removes the JobSet and leaves the TrainJob; here the TrainJob goes too"
+        yield Lint("ttl-on-jobset", f"spec.template.spec.{TTL}", why)
+    if number(case.job, "spec", TTL) is not None:
+        why = f"a cluster with Kubeflow Trainer drops this field; the annotation {TTL_ANNOTATION} stays"
+        yield Lint("ttl-on-trainjob", f"spec.{TTL}", why)
+
+
+_RANK: Final = re.compile(r"(?<![A-Z_])RANK=[\"']?\$\{?PET_NODE_RANK")
+_WORLD: Final = re.compile(r"(?<![A-Z_])WORLD_SIZE=[\"']?\$\{?PET_NNODES")
+
+
+def _ranks_of_nodes(case: Case) -> Iterator[Lint]:
+    """Numbers of nodes used as numbers of processes."""
+    if case.processes < 2:
+        return
+    for pattern, name, source in ((_RANK, "RANK", "PET_NODE_RANK"), (_WORLD, "WORLD_SIZE", "PET_NNODES")):
+        if pattern.search(case.script):
+            why = (
+                f"{name} is set from {source}, which counts nodes, but there are {case.processes} processes "
+                "per node: set numProcPerNode to 1, or let torchrun set it"
+            )
+            yield Lint("rank-of-node", "spec.trainer.command", why)
+
+
+def _no_shared_memory(case: Case) -> Iterator[Lint]:
+    mounts = [text(mount, "mountPath").rstrip("/") for mount in entries(case.node, "volumeMounts")]
+    needs = devices.gpus(case.resources) > 0 or case.processes > 1 or "num_workers" in case.script
+    if case.is_torch and needs and case.trainer and "/dev/shm" not in mounts:
+        why = (
+            "nothing is mounted at /dev/shm: on a cluster it has 64Mi, too little for NCCL and for workers "
+            "of a DataLoader; mount an emptyDir with medium Memory"
+        )
+        yield Lint("no-shared-memory", "spec.runtimePatches", why)
+
+
+def _limits_alone(case: Case) -> Iterator[Lint]:
+    asked = mapping(case.trainer, "resourcesPerNode")
+    merged = mapping(case.node, "resources", "requests")
+    if "cpu" in mapping(asked, "limits") and "cpu" not in merged:
+        why = "a cpu limit without a request asks for all of it: the job waits until so many CPUs are free"
+        yield Lint("limits-without-requests", "spec.trainer.resourcesPerNode.limits.cpu", why)
+
+
+def _too_many_processes(case: Case) -> Iterator[Lint]:
+    cpus = devices.cpus(case.resources)
+    if case.is_torch and cpus and number(case.trainer, "numProcPerNode") and case.processes > cpus:
+        why = f"{case.processes} processes share {cpus} {'CPU' if cpus == 1 else 'CPUs'}"
+        yield Lint("more-processes-than-cpus", "spec.trainer.numProcPerNode", why)
+    gpus = devices.gpus(case.resources)
+    if (
+        case.is_torch
+        and gpus
+        and isinstance(case.trainer.get("numProcPerNode"), int)
+        and case.processes > gpus
+    ):
+        why = f"{case.processes} processes share {gpus} {'GPU' if gpus == 1 else 'GPUs'}"
+        yield Lint("more-processes-than-gpus", "spec.trainer.numProcPerNode", why)
+
+
+def _forgotten_gpus(case: Case) -> Iterator[Lint]:
+    asked = mapping(case.trainer, "resourcesPerNode")
+    merged = mapping(case.node, "resources")
+    if case.is_torch and asked and not devices.gpus(asked) and devices.gpus(merged):
+        why = (
+            "the runtime's GPUs stay, but processes are counted by these resources alone, which have none: "
+            "name the GPUs here, or set numProcPerNode"
+        )
+        yield Lint("forgotten-gpus", "spec.trainer.resourcesPerNode", why)
+
+
+def _no_trainer(case: Case) -> Iterator[Lint]:
+    names = {"torch": "PET_*", "jax": "JAX_*", "xgboost": "DMLC_*"}
+    given = [name for name in names if templates.policy(case.runtime, "mlPolicy", name) is not None]
+    if given and "trainer" not in mapping(case.job, "spec"):
+        why = f"without spec.trainer no {names[given[0]]} variables are set; `trainer: {{}}` is enough"
+        yield Lint("no-trainer", "spec.trainer", why)
+
+
+def _two_sources(case: Case) -> Iterator[Lint]:
+    """Merging a volume by its name keeps the old source beside the new one."""
+    for job in entries(case.jobset, "spec", "replicatedJobs"):
+        for volume in entries(templates.pod(job), "volumes"):
+            sources = [key for key in volume if key != "name"]
+            if len(sources) > 1:
+                name, both = text(volume, "name"), " and ".join(sources)
+                why = f'volume "{name}" has two sources, {both}: use another name'
+                yield Lint("two-sources", "spec.runtimePatches", why, "error")
+
+
+def _unlisted(case: Case) -> Iterator[Lint]:
+    if FRAMEWORK not in mapping(case.runtime, "metadata", "labels"):
+        why = f"without the label {FRAMEWORK} the Kubeflow SDK does not list this runtime"
+        yield Lint("no-framework", "metadata.labels", why)
+
+
+def _deprecated(case: Case) -> Iterator[Lint]:
+    if runtime_checks.is_deprecated(case.runtime):
+        yield Lint(
+            "deprecated", "spec.runtimeRef.name", runtime_checks.deprecation(case.runtime, referenced=True)
+        )
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    _wrong_runtime, _refused_job, _refused_runtime, _refused_jobset, _refused_pods, _two_sources,
+    _unknown_fields, _old_fields, _misplaced_ttl, _ranks_of_nodes, _no_shared_memory, _limits_alone,
+    _too_many_processes, _forgotten_gpus, _no_trainer, _unlisted, _deprecated,
+)  # fmt: skip
