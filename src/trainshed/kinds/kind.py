@@ -12,7 +12,7 @@ from datetime import datetime
 
 from trainshed.kube.faults import FieldError
 from trainshed.kube.objects import JSON, Object
-from trainshed.kube.schema import Schema
+from trainshed.kube.structure import Schema
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 

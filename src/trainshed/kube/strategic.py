@@ -19,7 +19,7 @@ from trainshed.kube import faults
 from trainshed.kube.nesting import bounded
 from trainshed.kube.objects import JSON, Object, copied, encode
 from trainshed.kube.patches import REFUSED
-from trainshed.kube.schema import Schema
+from trainshed.kube.structure import Schema
 from trainshed.kube.strategic_diff import DELETE, ORDER, PATCH, RETAIN, child, diff, has
 
 __all__ = ["diff", "merge"]
