@@ -1,0 +1,101 @@
+"""Whatever is wrong with a job is said in one line, on the job itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.jobs.builders import a_runtime, a_shell, a_trainjob
+from tests.whole import Whole
+from trainshed.kube import conditions
+from trainshed.kube.objects import Object
+
+
+def message(shed: Whole, name: str, condition: str) -> str:
+    shed.finish(name, condition, seconds=60)
+    found = conditions.find(shed.get("trainjob", name)["status"]["conditions"], condition)
+    assert found is not None
+    return str(found["message"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def strict(shed: Whole) -> None:
+    """A runtime whose first failure is the last."""
+    shed.apply(a_runtime("strict", backoffLimit=0, pod={"restartPolicy": "Never"}))
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("exec python -c 'import foo_bar'", "exited 1: ModuleNotFoundError: No module named 'foo_bar'"),
+        ("no-such-program", "exited 127: "),
+        ("exec python /nowhere/train.py", "exited 2: "),
+        ("kill -9 $$", "exited 137"),
+    ],
+)
+def test_a_failed_job_says_which_rank_failed_and_why(shed: Whole, name: str, script: str, words: str) -> None:
+    only_rank_1 = f'[ "$JOB_COMPLETION_INDEX" = 1 ] || sleep 30; {script}'
+    shed.apply(a_shell(name, only_rank_1, nodes=2, runtime="strict"))
+    said = message(shed, name, "Failed")
+    assert "rank 1 of 2" in said
+    assert words in said
+    shed.kubectl("delete", "trainjob", name)
+
+
+def test_a_command_that_does_not_exist_is_named(shed: Whole, name: str) -> None:
+    shed.apply(a_trainjob(name, "no-such-program", runtime="strict"))
+    assert "no-such-program" in message(shed, name, "Failed")
+
+
+def test_a_missing_gpu_is_said(shed: Whole, name: str) -> None:
+    amounts = {"requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"}}
+    shed.apply(a_shell(name, "true", resourcesPerNode=amounts))
+    assert "needs nvidia.com/gpu 2, this machine has 0" in message(shed, name, "Waiting")
+    shed.kubectl("delete", "trainjob", name)
+
+
+def test_a_missing_configmap_is_said(shed: Whole, name: str) -> None:
+    shed.apply(with_volume(a_shell(name, "true"), {"configMap": {"name": "absent"}}))
+    assert 'configmap "absent" not found' in message(shed, name, "Waiting")
+    shed.kubectl("delete", "trainjob", name)
+
+
+def test_a_missing_claim_is_said(shed: Whole, name: str) -> None:
+    shed.apply(with_volume(a_shell(name, "true"), {"persistentVolumeClaim": {"claimName": "absent"}}))
+    assert 'persistentvolumeclaim "absent" not found' in message(shed, name, "Waiting")
+    shed.kubectl("delete", "trainjob", name)
+
+
+def test_an_unknown_runtime_is_refused(shed: Whole, name: str) -> None:
+    ran = shed.run("kubectl", "apply", "-f", "-", stdin=_json(a_shell(name, "true", runtime="absent")))
+    assert ran.code == 1
+    assert "absent" in ran.err
+    assert "must be created before the TrainJob is created" in ran.err
+
+
+def test_a_wrong_container_in_an_override_is_refused_with_the_right_one(shed: Whole, name: str) -> None:
+    job = a_shell(name, "true")
+    wrong = {"targetJobs": [{"name": "node"}], "spec": {"containers": [{"name": "nodes"}]}}
+    job["spec"]["podTemplateOverrides"] = [wrong]
+    ran = shed.run("kubectl", "apply", "-f", "-", stdin=_json(job))
+    assert ran.code == 1
+    assert 'container "nodes" in podTemplateOverrides does not exist in the runtime; it has "node"' in ran.err
+
+
+def test_every_verdict_is_an_event_too(shed: Whole, name: str) -> None:
+    shed.apply(a_shell(name, "echo boom >&2; exit 3", runtime="strict"))
+    shed.finish(name, "Failed")
+    told = shed.trainshed("events", name).out
+    assert "exited 3: boom" in told
+
+
+def with_volume(job: Object, source: Object) -> Object:
+    mount = {"name": "node", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+    spec = {"containers": [mount], "volumes": [{"name": "data", **source}]}
+    job["spec"]["podTemplateOverrides"] = [{"targetJobs": [{"name": "node"}], "spec": spec}]
+    return job
+
+
+def _json(document: Object) -> str:
+    import json
+
+    return json.dumps(document)
