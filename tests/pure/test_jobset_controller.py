@@ -25,7 +25,6 @@ def policy(*rules: Object, restarts: int = 0, **more: JSON) -> Object:
 def test_a_job_of_a_jobset_with_the_same_name_and_another_uid_is_ignored() -> None:
     world = World().settle().succeed("js-a-0")
     world.jobset["metadata"]["uid"] = "another"
-    world.jobset.pop("status")
     assert [made["metadata"]["name"] for made in world.plan().creates] == ["js-a-0"]
     assert world.plan().deletes == ()
 
@@ -213,7 +212,7 @@ def test_dependencies_go_with_any_order_but_not_with_in_order_or_the_first_job()
     first = a_jobset(a_rjob("a", dependsOn=depends(("a", "Ready"))))
     said = [str(error) for error in validate.create_errors(first, lambda name: None)]
     assert any("DependsOn can't be set for the first ReplicatedJob" in words for words in said)
-    # InOrder together with dependsOn is refused by a rule of the schema: see tests of the served definition.
+    # InOrder together with dependsOn is refused by a rule of the schema: see `test_crds`.
 
 
 # 55

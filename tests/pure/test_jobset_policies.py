@@ -272,7 +272,7 @@ def test_jobs_say_how_often_they_alone_were_restarted_only_where_a_rule_asks_for
 
 
 def test_counts_are_listed_by_descending_name() -> None:
-    world = World(a_rjob("b"), a_rjob("c"), a_rjob("a")).settle()
+    world = World(a_rjob("b"), a_rjob("c"), a_rjob("a")).settle().run().settle()
     assert [entry["name"] for entry in world.status["replicatedJobsStatus"]] == ["c", "b", "a"]
 
 
@@ -290,8 +290,16 @@ def test_a_job_with_fewer_completions_than_parallelism_is_ready_with_those() -> 
     assert world.settle().count("a")["ready"] == 1
 
 
-def test_jobs_of_a_replicated_job_nobody_knows_are_not_counted() -> None:
+def test_zeros_are_not_worth_a_first_status_but_worth_a_later_one() -> None:
     world = World().settle()
+    assert world.status == {}
+    world.run().settle()
+    world.report("js-a-0", active=0, ready=0)
+    assert world.settle().count("a")["active"] == 0
+
+
+def test_jobs_of_a_replicated_job_nobody_knows_are_not_counted() -> None:
+    world = World().settle().run().settle()
     world.jobs["js-a-0"]["metadata"]["labels"][labels.REPLICATED_JOB] = "gone"
     assert world.settle().count("a")["active"] == 0
 

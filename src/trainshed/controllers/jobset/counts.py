@@ -57,6 +57,11 @@ def listed(counts: Counts, jobset: Object) -> list[Object]:
     return [_entry(name, counts[name], before.get(name, {})) for name in sorted(counts, reverse=True)]
 
 
+def are_zero(status: Object) -> bool:
+    found = entries(status, "replicatedJobsStatus")
+    return not any(value for entry in found for key, value in entry.items() if key != "name")
+
+
 def _entry(name: str, count: Count, before: Object) -> Object:
     kept: Object = {key: before[key] for key in (attempts.ALL, attempts.COUNTED) if key in before}
     return {

@@ -26,6 +26,7 @@ from trainshed.controllers.jobset.plan import Event, Observed, Patch, Plan
 from trainshed.controllers.jobset.replicated import ReplicatedJob
 from trainshed.controllers.jobset.status import RESTARTING, Draft, is_finished
 from trainshed.kinds.jobset import labels, naming
+from trainshed.kinds.reading import mapping
 from trainshed.kube.ages import timestamp
 from trainshed.kube.objects import Object, dig, text
 
@@ -160,6 +161,12 @@ def _said(
 
 
 def _changed(jobset: Object, draft: Draft) -> Object | None:
-    """The new status, if it says anything new; an absent list and an empty one say the same."""
-    before = {"replicatedJobsStatus": [], **(jobset.get("status") or {})}
-    return None if draft.status == before else {"restarts": 0, **draft.status}
+    """The new status, if it says anything new.
+
+    Of a JobSet without a status, zeros are nothing new: its first Jobs are active in an instant, and that is
+    worth the first write.
+    """
+    before = mapping(jobset, "status")
+    if draft.status == before or (not before and not draft.events and counts.are_zero(draft.status)):
+        return None
+    return {"restarts": 0, **draft.status}
