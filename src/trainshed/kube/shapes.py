@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from trainshed.kube.compiler import compile
 from trainshed.kube.fields import key_step, value_step
 from trainshed.kube.objects import JSON, Object, encode
-from trainshed.kube.schema import MISSING, Schema, compile
+from trainshed.kube.structure import MISSING, Schema
 
 Properties = Mapping[str, Schema]
 STRIPPED: Final = frozenset({

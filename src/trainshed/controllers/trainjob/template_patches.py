@@ -7,8 +7,8 @@ from typing import Final
 from trainshed.controllers.trainjob.draft import Draft
 from trainshed.kinds.reading import entries, mapping
 from trainshed.kube import strategic
+from trainshed.kube.compiler import compile
 from trainshed.kube.objects import JSON, Object, text
-from trainshed.kube.schema import compile
 
 _PATCH, _KEY = "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key"
 
