@@ -16,6 +16,7 @@ from trainshed.kinds.kind import Kind
 from trainshed.kinds.scheduling import priorityclasses
 from trainshed.kube import faults, lifecycle
 from trainshed.kube.objects import Object, decode, dig, metadata
+from trainshed.store.records import Key
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -49,11 +50,11 @@ def judge(request: Request) -> None:
 
 
 def namespace_takes_new_content(request: Request) -> None:
-    namespace = request.state.head("namespaces", "", request.namespace)
-    if namespace is None:
+    record = request.state.store.head(Key("namespaces", "", request.namespace))
+    if record is None:
         missing = f'namespaces "{request.namespace}" not found'
         raise faults.NotFound(missing, name=request.namespace, kind="namespaces")
-    if lifecycle.is_leaving(namespace):
+    if b'"deletionTimestamp"' in record.value and lifecycle.is_leaving(decode(record.value)):
         raise _terminating(request)
 
 

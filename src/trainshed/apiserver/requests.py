@@ -156,5 +156,10 @@ class Request:
                     "CreateOptions", "meta.k8s.io", "", [faults.invalid("fieldManager", given[:128], why)]
                 )
             return given
-        agent = self.user_agent.split("/", 1)[0]
-        return "".join(letter for letter in agent if letter.isprintable())[:128] or "unknown"
+        return _manager_of(self.user_agent.split("/", 1)[0])
+
+
+def _manager_of(agent: str) -> str:
+    if not agent.isprintable():
+        agent = "".join(letter for letter in agent if letter.isprintable())
+    return agent[:128] or "unknown"

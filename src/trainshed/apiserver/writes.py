@@ -19,7 +19,7 @@ from trainshed.apiserver.state import State
 from trainshed.kinds.kind import Kind
 from trainshed.kube import apply, faults, lifecycle, names, schema
 from trainshed.kube.objects import JSON, Object, copied, encode, metadata
-from trainshed.store.records import Draft, Event, Key, Record
+from trainshed.store.records import Draft, Event, EventType, Key, Record
 
 GENERATED_NAME_TRIES = 8
 MOST_BYTES = 3 << 20
@@ -253,10 +253,9 @@ def _put(
         _refuse_growth(draft.value, old, writer)
         return draft
 
-    future = state.store.put(key, make)
     home = state.registry.stored(kind.stored_as) or kind
-    _announce_when_durable(state, home, future, old)
-    return future
+    change: EventType = "MODIFIED" if old else "ADDED"
+    return state.store.put(key, make, lambda record: state.announce(home, Event(change, record, old)))
 
 
 def begin_removal(
@@ -266,25 +265,12 @@ def begin_removal(
     stored = _stored_form(state, kind, last)
     if dry_run:
         return done(_unsaved(old.key, stored, old))
-    future = state.store.delete(old.key, lambda revision: _draft(stored, revision))
     home = state.registry.stored(kind.stored_as) or kind
-
-    def tell(done: asyncio.Future[Record]) -> None:
-        if not done.cancelled() and done.exception() is None:
-            state.announce(home, Event("DELETED", done.result(), old))
-
-    future.add_done_callback(tell)
-    return future
-
-
-def _announce_when_durable(
-    state: State, kind: Kind, future: asyncio.Future[Record], old: Record | None
-) -> None:
-    def tell(done: asyncio.Future[Record]) -> None:
-        if not done.cancelled() and done.exception() is None:
-            state.announce(kind, Event("MODIFIED" if old else "ADDED", done.result(), old))
-
-    future.add_done_callback(tell)
+    return state.store.delete(
+        old.key,
+        lambda revision: _draft(stored, revision),
+        lambda record: state.announce(home, Event("DELETED", record, old)),
+    )
 
 
 def _stored_form(state: State, kind: Kind, obj: Object) -> Object:

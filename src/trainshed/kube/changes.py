@@ -184,6 +184,8 @@ def _below(value: JSON, schema: Schema | None) -> FieldSet:
     if type(value) in _LEAVES or not value:
         return {}
     if is_granular_map(value, schema):
+        if _LEAVES.issuperset(map(type, value.values())):
+            return {"f:" + key: {} for key in value}
         properties, additional = parts(schema)
         return {
             "f:" + key: {} if type(item) in _LEAVES else _all(item, properties.get(key, additional))

@@ -112,6 +112,8 @@ def paths(fields: FieldSet, above: Path = ()) -> Iterator[Path]:
 
 def encoded(fields: FieldSet) -> FieldSet:
     """The set as it is stored: every level in order, so that equal sets have equal bytes."""
+    if not any(fields.values()):
+        return {key: {} for key in in_order(fields)}
     if len(fields) == 1:
         return {key: encoded(node) if node else {} for key, node in fields.items()}
     return {key: encoded(fields[key]) if fields[key] else {} for key in in_order(fields)}

@@ -6,6 +6,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ def fits(format: str, text: str) -> bool:
 
 
 _TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
+_USUAL: Final = 64
 _DURATION: Final = re.compile(r"[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
 _WORDY_DURATION: Final = re.compile(
     r"\s*[0-9]+\s*(ns|nano|nanos|nanosecond|nanoseconds|us|µs|micro|micros|microsecond|microseconds"
@@ -40,6 +42,12 @@ def _is_date(text: str) -> bool:
 
 
 def _is_date_time(text: str) -> bool:
+    return _is_moment(text) if len(text) <= _USUAL else _is_moment.__wrapped__(text)
+
+
+@lru_cache(maxsize=1024)
+def _is_moment(text: str) -> bool:
+    """Remembered: most times in an object, and in those written with it, are the same few."""
     day, found, time = text.lower().partition("t")
     parts = _TIME.fullmatch(time)
     if not found or not _is_date(day) or parts is None:

@@ -166,14 +166,14 @@ def metadata_errors(
     metadata: Object, *, namespaced: bool, check_name: NameCheck | None = None
 ) -> list[FieldError]:
     """Everything wrong with an object's metadata; name generation has happened already."""
-    return [
+    errors = [
         *_name_errors(metadata, check_name or dns_subdomain),
         *_namespace_errors(metadata, namespaced),
-        *_label_errors(metadata),
-        *_annotation_errors(metadata),
-        *_owner_errors(metadata),
-        *_finalizer_errors(metadata),
     ]
+    for part, find in _PART_ERRORS:
+        if part in metadata:
+            errors += find(metadata)
+    return errors
 
 
 def _name_errors(metadata: Object, check: NameCheck) -> Iterator[FieldError]:
@@ -265,6 +265,14 @@ def _finalizer_errors(metadata: Object) -> Iterator[FieldError]:
             yield faults.invalid(field, name, why)
     if {"orphan", "foregroundDeletion"} <= {name for name in listed if isinstance(name, str)}:
         yield faults.invalid(field, listed, "finalizer orphan and foregroundDeletion cannot be both set")
+
+
+_PART_ERRORS: Final = (
+    ("labels", _label_errors),
+    ("annotations", _annotation_errors),
+    ("ownerReferences", _owner_errors),
+    ("finalizers", _finalizer_errors),
+)
 
 
 def _not_text(field: str, value: JSON) -> FieldError:

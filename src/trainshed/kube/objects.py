@@ -17,6 +17,9 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
 
 
+_ONLY_TEXT = frozenset({str})
+
+
 def encode(value: JSON) -> bytes:
     return _encoder.encode(value)
 
@@ -66,6 +69,10 @@ def copied(value: JSON) -> JSON:
     if isinstance(value, list):
         return [copied(item) for item in value]
     return value
+
+
+def holds_only_texts(obj: Object) -> bool:
+    return _ONLY_TEXT.issuperset(map(type, obj.values()))
 
 
 def without(obj: Object, names: Iterable[str]) -> Object:

@@ -5,7 +5,7 @@ Explicit nulls on fields that are neither nullable nor defaulted go too, silentl
 
 from __future__ import annotations
 
-from trainshed.kube.objects import JSON, Object
+from trainshed.kube.objects import JSON, Object, holds_only_texts
 from trainshed.kube.structure import MISSING, Schema
 
 _TYPE_AND_METADATA = frozenset({"apiVersion", "kind", "metadata"})
@@ -48,6 +48,8 @@ def _prune(node: Schema, value: JSON, metadata: Schema | None) -> list[str]:
 def _prune_object(
     node: Schema, value: Object, metadata: Schema | None, known: frozenset[str] = frozenset()
 ) -> list[str]:
+    if node.texts and holds_only_texts(value):
+        return []
     properties, additional, preserve = node.properties, node.additional, node.preserve
     found: list[str] = []
     dropped: list[str] = []

@@ -74,7 +74,7 @@ class Schema:
         "__weakref__", "additional", "closed", "default", "defaulted", "embedded", "format", "has_defaults",
         "has_rules", "has_unique_lists", "int_or_string", "items", "limits", "list_keys", "list_type",
         "map_type", "nullable", "patch_key", "patch_strategy", "plain", "preserve", "properties", "quantity",
-        "required", "rules", "type",
+        "required", "rules", "texts", "type",
     )  # fmt: skip
 
     type: str
@@ -104,6 +104,8 @@ class Schema:
     limits: Limits | None
     plain: builtins.type | None
     """The Python type that makes a value valid at once (integers: of 32 bits), for leaves without limits."""
+    texts: bool
+    """A map of texts without limits, such as labels: any number of texts in it is valid at once."""
     defaulted: tuple[tuple[str, Schema], ...]
     """The properties that have a default."""
     has_defaults: bool
@@ -118,7 +120,7 @@ class Schema:
         self.required, self.rules, self.list_keys = (), (), ()
         self.default, self.limits, self.plain, self.defaulted = MISSING, None, None, ()
         self.nullable = self.preserve = self.embedded = self.closed = False
-        self.int_or_string = self.quantity = False
+        self.int_or_string = self.quantity = self.texts = False
         self.list_type, self.map_type, self.patch_strategy = "atomic", "granular", frozenset()
         self.has_defaults = self.has_rules = self.has_unique_lists = False
 
@@ -145,7 +147,16 @@ def interned(node: Schema) -> Schema:
     node.defaulted = tuple((name, sub) for name, sub in node.properties.items() if sub.default is not MISSING)
     free = node.limits is None and (not node.format or node.type == "integer")
     node.plain = _PLAIN_TYPES.get(node.type) if free else None
+    node.texts = _is_of_texts(node)
     return _INTERNED.setdefault(_key(node), node)
+
+
+def _is_of_texts(node: Schema) -> bool:
+    values = node.additional
+    if values is None or values.plain is not str or values.default is not MISSING:
+        return False
+    bound = node.limits is not None or node.required or node.properties or node.rules or node.embedded
+    return node.type == "object" and not bound
 
 
 def filled(target: Schema, node: Schema) -> Schema:

@@ -13,7 +13,7 @@ from typing import Final
 
 from trainshed.kube import faults, formats, limits, rules, uniqueness
 from trainshed.kube.faults import FieldError
-from trainshed.kube.objects import JSON, Object
+from trainshed.kube.objects import JSON, Object, holds_only_texts
 from trainshed.kube.structure import MISSING, Schema
 
 _BLOCKING: Final = frozenset(
@@ -71,6 +71,8 @@ def _check(node: Schema, value: JSON, path: str, errors: list[FieldError]) -> No
 
 
 def _check_object(node: Schema, value: Object, path: str, errors: list[FieldError]) -> None:
+    if node.texts and holds_only_texts(value):
+        return
     if node.type != "object" and not _is_open(node):
         _refuse_type(node, "object", path, errors)
     if node.limits is not None:

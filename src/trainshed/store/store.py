@@ -8,6 +8,7 @@ within one turn of the event loop is a compare-and-swap that needs no lock.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,8 +24,12 @@ from trainshed.store.sqlite import Database, check_header
 from trainshed.store.watchers import Watcher
 from trainshed.store.writer import Failure, Listener, Write, Writer, row_of
 
+log = logging.getLogger(__name__)
+
 Make = Callable[[int], Draft]
 """Given the revision the write will have, returns what to store (usually stamped with it)."""
+Then = Callable[[Record], None]
+"""What to do with a record once it is durable and visible: cheaper than a callback of the future."""
 
 
 class Store:
@@ -131,25 +136,27 @@ class Store:
 
     # --- writing ------------------------------------------------------------------------------------------
 
-    def put(self, key: Key, make: Make) -> asyncio.Future[Record]:
+    def put(self, key: Key, make: Make, then: Then | None = None) -> asyncio.Future[Record]:
         """Create or replace what `head` shows now; the future resolves when that is durable and visible."""
-        return self._write(key, make, self.head(key), deleted=False)
+        return self._write(key, make, self.head(key), then, deleted=False)
 
-    def delete(self, key: Key, make: Make) -> asyncio.Future[Record]:
+    def delete(self, key: Key, make: Make, then: Then | None = None) -> asyncio.Future[Record]:
         """Delete what `head` shows now, with a last state for watchers; `KeyError` if there is nothing."""
         before = self.head(key)
         if before is None:
             raise KeyError(key)
-        return self._write(key, make, before, deleted=True)
+        return self._write(key, make, before, then, deleted=True)
 
-    def _write(self, key: Key, make: Make, before: Record | None, *, deleted: bool) -> asyncio.Future[Record]:
+    def _write(
+        self, key: Key, make: Make, before: Record | None, then: Then | None, *, deleted: bool
+    ) -> asyncio.Future[Record]:
         if self._is_closed:
             raise Closed("the store is closed")
         record = recorded(key, self._next, make(self._next), before)
         previous = self._previous(key, before)
         row = row_of(record, previous, deleted=deleted)
         self._next += 1
-        write = Write(record, previous, deleted, row, self._epoch, self._loop.create_future())
+        write = Write(record, previous, deleted, row, self._epoch, self._loop.create_future(), then)
         self._pending[record.key] = write
         self._queued.append(write)
         if not self._outbox:
@@ -181,9 +188,17 @@ class Store:
         self.revision = writes[-1].record.revision
         self._history.publish(events)
         for write in writes:
-            if not write.done.done():
-                write.done.set_result(write.record)
+            self._resolve(write)
         self._trim()
+
+    def _resolve(self, write: Write) -> None:
+        try:
+            if write.then is not None:
+                write.then(write.record)
+        except Exception:
+            log.exception("what follows a write of %s failed", write.record.key)
+        if not write.done.done():
+            write.done.set_result(write.record)
 
     def _failed(self, epoch: int, failure: Failure) -> None:
         """Everything queued stands on lost writes and is lost with them; no revision is used again."""

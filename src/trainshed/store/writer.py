@@ -37,6 +37,8 @@ class Write(msgspec.Struct, frozen=True):
     epoch: int
     """Writes of one epoch stand on each other: when one of them is lost, so are all that follow."""
     done: asyncio.Future[Record]
+    then: Callable[[Record], None] | None = None
+    """Called on the event loop once the write is durable and visible, before anybody who waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
