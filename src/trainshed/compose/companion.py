@@ -52,10 +52,10 @@ def main(part: Part, live: Life, clear: Clear | None = None) -> int:
 def _work(part: Part, live: Life, clear: Clear | None, order: Order, ready: Ready) -> None:
     hold(order.folder, part)
     if order.drain and clear is not None:
-        uvloop.run(_until_told(clear(order)))
+        uvloop.run(until_told(clear(order)))
         ready()
     else:
-        uvloop.run(_until_told(_Companion(part, live, order, ready).run()))
+        uvloop.run(until_told(_Companion(part, live, order, ready).run()))
 
 
 def hold(folder: DataFolder, part: Part) -> None:
@@ -76,7 +76,7 @@ def hold(folder: DataFolder, part: Part) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-async def _until_told(work: Awaitable[None]) -> None:
+async def until_told(work: Awaitable[None]) -> None:
     """Do the work until it ends or a signal ends it; further signals do not disturb its end."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
@@ -109,27 +109,19 @@ class _Companion:
             async with Client.connect(kubeconfig.load(folder.kubeconfig)) as client, Tasks() as tasks:
                 tasks.start("follow the server", self._follow(read))
                 await self.live(client, self.order, self._announce)
-        except (Failure, Fault) as error:
-            if not self.was_ready:
-                raise Trouble(
-                    f"the {self.part.name} cannot start: {error}", "see the server's log"
-                ) from error
-            log.warning("starting over: %s", error)
-            await asyncio.sleep(AGAIN_SECONDS)
-            self._start_over()
+        except (Failure, Fault, ExceptionGroup) as error:
+            await self._recover(refusal(error))
         except asyncio.CancelledError:
             # Only a process that ended well takes its note along: after a crash something may be left.
             statefile.remove(folder.note(self.part.name), processes.this())
             log.info("stopped")
             raise
 
-    async def _recover(self, refusal: Exception) -> None:
+    async def _recover(self, why: Exception) -> None:
         """What the server or the way to it refused may be granted later; at the start, somebody is told."""
         if not self.was_ready:
-            raise Trouble(
-                f"the {self.part.name} cannot start: {refusal}", "see the server's log"
-            ) from refusal
-        log.warning("starting over: %s", refusal)
+            raise Trouble(f"the {self.part.name} cannot start: {why}", "see the server's log") from why
+        log.warning("starting over: %s", why)
         await asyncio.sleep(AGAIN_SECONDS)
         self._start_over()
 
@@ -159,22 +151,22 @@ class _Companion:
         os.execv(sys.executable, [sys.executable, "-P", "-m", self.part.module, again.written()])
 
 
-def _refusal(error: Exception) -> Exception:
+def refusal(error: Exception) -> Exception:
     """The refusal in a group of errors; one that holds anything else is a fault of ours and raised on."""
     if not isinstance(error, ExceptionGroup):
         return error
     foreign = error.split(lambda one: isinstance(one, Failure | Fault))[1]
     if foreign is not None:
         raise error
-    return _refusal(error.exceptions[0])
+    return refusal(error.exceptions[0])
 
 
 async def _await_server(folder: DataFolder) -> None:
-    async with asyncio.timeout(START_SECONDS):
-        while True:
-            if statefile.running(folder.state) is not None:
-                return
-            await asyncio.sleep(LOOK_SECONDS)
+    deadline = time.monotonic() + START_SECONDS
+    while statefile.running(folder.state) is None:
+        if time.monotonic() > deadline:
+            raise Trouble(f"no server came in {START_SECONDS:.0f} seconds", f"see {folder.log}")
+        await asyncio.sleep(LOOK_SECONDS)
 
 
 def _read(folder: DataFolder) -> bytes:
