@@ -1,0 +1,135 @@
+"""Names and addresses of pods."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainshed.kube.objects import JSON, Object
+from trainshed.runner import hosts, links
+from trainshed.runner.addresses import Addresses, Exhausted
+
+
+def a_pod(
+    name: str, created: str = "2026-11-15T00:00:00Z", labels: Object | None = None, **spec: JSON
+) -> Object:
+    meta = {"name": name, "namespace": "team", "creationTimestamp": created, "labels": labels or {}}
+    return {"metadata": meta, "spec": spec}
+
+
+def lines(*pods: tuple[Object, str], services: list[Object] | None = None) -> list[str]:
+    found = hosts.render([hosts.host_of(pod, address) for pod, address in pods], services or [])
+    return found.splitlines()[5:]
+
+
+def a_service(name: str, selector: Object, **spec: JSON) -> Object:
+    return {"metadata": {"name": name, "namespace": "team"}, "spec": {"selector": selector, **spec}}
+
+
+def test_a_pod_is_found_by_all_names_a_cluster_would_know_it_by() -> None:
+    pod = a_pod("j-node-0-0-abcde", hostname="j-node-0-0", subdomain="j")
+    assert lines((pod, "10.0.0.5")) == [
+        "10.0.0.5 j-node-0-0.j.team.svc.cluster.local j-node-0-0.j.team.svc j-node-0-0.j.team "
+        "j-node-0-0.j j-node-0-0"
+    ]
+
+
+def test_a_pod_without_a_subdomain_is_found_by_its_own_name() -> None:
+    assert lines((a_pod("p"), "10.0.0.5")) == ["10.0.0.5 p"]
+
+
+def test_localhost_comes_first() -> None:
+    assert hosts.render([], []).startswith("127.0.0.1 localhost\n::1 localhost")
+
+
+def test_of_two_pods_with_one_name_the_newest_is_found() -> None:
+    old = a_pod("a", "2026-11-15T00:00:00Z", hostname="h", subdomain="s")
+    new = a_pod("b", "2026-11-15T00:00:09Z", hostname="h", subdomain="s")
+    assert [line.split()[0] for line in lines((old, "10.0.0.1"), (new, "10.0.0.2"))] == [
+        "10.0.0.2",
+        "10.0.0.1",
+    ]
+
+
+def test_a_service_leads_to_the_pods_behind_it() -> None:
+    pods = [(a_pod("a", labels={"app": "x"}), "10.0.0.1"), (a_pod("b"), "10.0.0.2")]
+    found = lines(*pods, services=[a_service("web", {"app": "x"})])
+    assert found[-1] == "10.0.0.1 web.team.svc.cluster.local web.team.svc web.team web"
+    assert len(found) == 3
+
+
+def test_a_service_without_a_selector_leads_nowhere() -> None:
+    assert lines((a_pod("a"), "10.0.0.1"), services=[a_service("web", {})]) == ["10.0.0.1 a"]
+
+
+def test_aliases_a_pod_asks_for_are_there() -> None:
+    pod = a_pod("a", hostAliases=[{"ip": "192.0.2.9", "hostnames": ["nas", "nas.local"]}])
+    assert "192.0.2.9 nas nas.local" in lines((pod, "10.0.0.1"))
+
+
+# --- services as variables ---
+
+
+def test_services_that_can_be_reached_are_told() -> None:
+    ports = [{"port": 80, "targetPort": 8080, "name": "http"}, {"port": 443}]
+    service = a_service("my-db", {"a": "b"}, clusterIP="10.96.0.5", ports=ports)
+    assert links.variables([service], {"my-db": "10.0.0.1"}) == {
+        "MY_DB_SERVICE_HOST": "10.0.0.1",
+        "MY_DB_SERVICE_PORT": "8080",
+        "MY_DB_SERVICE_PORT_HTTP": "8080",
+    }
+
+
+@pytest.mark.parametrize(("address", "behind"), [("None", {"x": "10.0.0.1"}), ("10.96.0.5", {})])
+def test_headless_services_and_those_without_pods_are_not(address: str, behind: dict[str, str]) -> None:
+    assert links.variables([a_service("x", {"a": "b"}, clusterIP=address, ports=[])], behind) == {}
+
+
+# --- addresses ---
+
+SMALL = IPv4Network("10.0.0.0/28")
+
+
+def test_a_pod_keeps_its_address() -> None:
+    addresses = Addresses(SMALL, reserved=2)
+    assert addresses.of("a") == addresses.of("a") == "10.0.0.2"
+    assert addresses.of("b") == "10.0.0.3"
+
+
+def test_an_address_rests_as_long_as_possible_before_it_is_given_again() -> None:
+    addresses = Addresses(SMALL, reserved=2)
+    addresses.of("a")
+    addresses.release("a")
+    assert addresses.of("b") == "10.0.0.3"
+
+
+def test_addresses_of_a_former_life_are_kept_and_nobody_else_gets_them() -> None:
+    addresses = Addresses(SMALL, reserved=2)
+    assert addresses.keep("old", "10.0.0.2")
+    assert addresses.of("new") == "10.0.0.3"
+    assert addresses.of("old") == "10.0.0.2"
+    assert not addresses.keep("other", "10.0.0.2")
+    assert not addresses.keep("other", "192.0.2.1")
+
+
+def test_when_all_are_in_use_it_is_said() -> None:
+    addresses = Addresses(SMALL, reserved=2)
+    for number in range(13):
+        addresses.of(str(number))
+    with pytest.raises(Exhausted, match=r"all addresses of 10\.0\.0\.0/28 are in use"):
+        addresses.of("one more")
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=60))
+def test_no_two_pods_ever_share_an_address(steps: list[tuple[bool, int]]) -> None:
+    addresses = Addresses(SMALL, reserved=2)
+    for take, number in steps:
+        if take:
+            addresses.of(str(number))
+        else:
+            addresses.release(str(number))
+        given_now = list(addresses.given().values())
+        assert len(given_now) == len(set(given_now))

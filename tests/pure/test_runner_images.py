@@ -1,0 +1,87 @@
+"""What an image stands for on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainshed.kube.objects import Object
+from trainshed.runner import images
+from trainshed.runner.images import Choice, NoEnvironment
+from trainshed.runner.settings import ImageRule
+
+RULES = (
+    ImageRule("pytorch/*", "/envs/torch"),
+    ImageRule("ghcr.io/*/tf:2.*", "/envs/tf"),
+    ImageRule("*", "/envs/any"),
+)
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("pytorch/pytorch:2.6", "/envs/torch"),
+        ("docker.io/pytorch/pytorch:2.6", "/envs/torch"),
+        ("pytorch/pytorch@sha256:abc", "/envs/torch"),
+        ("ghcr.io/team/tf:2.18", "/envs/tf"),
+        ("localhost:5000/x", "/envs/any"),
+    ],
+)
+def test_the_first_rule_that_fits_counts(image: str, expected: str) -> None:
+    assert images.choose(image, {}, RULES, "/default").path == expected
+
+
+def test_a_pattern_may_leave_out_tag_and_registry() -> None:
+    rules = (ImageRule("python", "/envs/python"),)
+    for image in ("python", "python:3.11", "docker.io/library/python:3.11", "python@sha256:1"):
+        assert images.choose(image, {}, rules, "/default").path == "/envs/python"
+    assert images.choose("mypython", {}, rules, "/default").path == "/default"
+
+
+def test_the_pods_own_word_counts_most() -> None:
+    pod: Object = {"metadata": {"annotations": {"trainshed.dev/python": "/mine/bin/python"}}}
+    assert images.choose("pytorch/pytorch", pod, RULES, "/default").path == "/mine/bin/python"
+
+
+def make(folder: Path, *files: str) -> Path:
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+def test_a_virtual_environment_is_found_by_its_folder_or_its_python(tmp_path: Path) -> None:
+    folder = make(tmp_path / "venv", "bin/python", "pyvenv.cfg")
+    for path in (folder, folder / "bin" / "python"):
+        found = images.look(Choice(str(path), "a test"))
+        assert (found.path, found.bin, found.root) == (str(folder), str(folder / "bin"), "/")
+        assert found.is_virtual
+        assert found.words() == f"the local environment {folder}"
+
+
+def test_an_installation_is_no_virtual_environment(tmp_path: Path) -> None:
+    assert not images.look(Choice(str(make(tmp_path / "conda", "bin/python3")), "a test")).is_virtual
+
+
+def test_an_unpacked_root_is_told_from_an_environment(tmp_path: Path) -> None:
+    root = make(tmp_path / "root", "bin/sh", "usr/bin/env", "opt/conda/bin/python")
+    found = images.look(Choice(str(root), "a test"))
+    assert (found.root, found.bin) == (str(root), "/opt/conda/bin")
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("relative", "relative is not an absolute path"),
+        ("{tmp}/none", "{tmp}/none does not exist"),
+        ("{tmp}/empty", "{tmp}/empty has neither bin/python nor the folders of a root"),
+    ],
+)
+def test_a_path_that_cannot_be_used_is_named_with_where_it_was_set(
+    tmp_path: Path, path: str, why: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NoEnvironment) as refused:
+        images.look(Choice(path.format(tmp=tmp_path), '[images] "x" in the configuration'))
+    assert str(refused.value) == f'[images] "x" in the configuration: {why.format(tmp=tmp_path)}'
