@@ -19,6 +19,7 @@ from trainshed.cli import (
     invocation,
     joblogs,
     kubeconfig,
+    operator,
     preview,
     runtimes,
     status,
