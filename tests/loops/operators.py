@@ -1,4 +1,4 @@
-"""Controllers at work in a test: the real loop against the real server, ended or killed when the test says."""
+"""Controllers at work in a test: the real loop against the real server, for as long as a test says."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 from tests.pure.job_objects import a_job, a_pod
 from trainshed.controllers.job import claims
 from trainshed.controllers.job.specs import TRACKING
-from trainshed.kube.objects import Object
+from trainshed.kube.objects import JSON, Object
 
 JOB = a_job()
 OTHER: Object = {**JOB, "metadata": {**JOB["metadata"], "uid": "another"}}
@@ -16,7 +16,7 @@ FINISHED: Object = {**JOB, "status": {"conditions": [{"type": "Failed", "status"
 FOREIGN: Object = {**JOB, "spec": {**JOB["spec"], "managedBy": "kueue.x-k8s.io/multikueue"}}
 
 
-def orphan(**facts: bool) -> Object:
+def orphan(**facts: JSON) -> Object:
     pod = a_pod(JOB, **facts)
     del pod["metadata"]["ownerReferences"]
     return pod

@@ -60,7 +60,7 @@ def test_a_failed_pod_is_replaced_after_a_while() -> None:
 
 
 def test_a_leaving_pod_is_replaced_at_once_or_when_it_ended() -> None:
-    leaving = {"leaving": True, "ended": 60}
+    leaving: Object = {"leaving": True, "ended": 60}
     job = a_job()
     assert len(planned(job, a_pod(job, **leaving)).create) == 1
     job = a_job(podReplacementPolicy="Failed")

@@ -97,7 +97,10 @@ class Operator:
             return
         found = self._observe()
         counted = tally.count(found)
-        plan = desired.plan(found, counted, verdict.judge(found, counted))
+        judged = verdict.judge(found, counted)
+        plan = desired.plan(found, counted, judged)
+        if plan.delete:
+            yield from self._write(status.noted(found, counted, judged)[0])
         for pod in plan.delete:
             yield
             self._delete(pods.uid_of(pod))

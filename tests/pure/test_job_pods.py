@@ -50,7 +50,6 @@ def test_a_deleted_pod_has_failed_unless_the_job_waits_for_its_end(
 @pytest.mark.parametrize(
     ("text", "index"),
     [("0", 0), ("12", 12), ("-1", None), ("x", None), ("", None), (None, None), ("٣", None)],
-    [("0", 0), ("12", 12), ("-1", None), ("x", None), ("", None), (None, None), ("٣", None)],
 )
 def test_an_index_is_a_number_in_an_annotation(text: str | None, index: int | None) -> None:
     pod = a_pod(JOB)

@@ -152,7 +152,8 @@ def test_pods_deleted_with_a_failed_job_have_failed_with_it() -> None:
 
 def test_pods_deleted_with_a_successful_job_have_not_failed() -> None:
     rules = [{"succeededIndexes": "0"}]
-    job = an_indexed_job(2, successPolicy={"rules": rules}, podReplacementPolicy="Failed")
+    job = an_indexed_job(2, successPolicy={"rules": rules})
+    job["status"], _ = noted(job, a_pod(job, "Succeeded", index=0, uid="a"), a_pod(job, index=1))
     said, count = noted(
         job, a_pod(job, "Succeeded", index=0, uid="a"), a_pod(job, index=1, uid="b", leaving=True)
     )

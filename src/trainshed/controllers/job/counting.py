@@ -46,11 +46,12 @@ def _may_go(pod: Object, seen: Observed, verdict: Verdict | None, awaited: bool)
         return True
     if verdict is not None:
         return not pods.is_active(pod)
-    return pods.has_failed(pod, seen.spec) and not awaited
+    return seen.has_failed(pod) and not awaited
 
 
 def _has_failed(pod: Object, seen: Observed, verdict: Verdict | None) -> bool:
     """A pod that did not end before its Job failed has failed with it."""
-    if not pods.has_failed(pod, seen.spec) and (verdict is None or verdict.end != "Failed"):
+    with_the_job = verdict is not None and verdict.end == "Failed"
+    if not seen.has_failed(pod) and not with_the_job:
         return False
     return failure_policy.match(seen.spec.pod_failure_policy, pod).counts

@@ -17,26 +17,24 @@ from trainshed.kube.objects import Object, dig
 _MOST = 2**31 - 1
 
 
-def newly_failed(tracked: Iterable[Object], spec: JobSpec) -> Indexes:
-    """The indexes that may not be tried again, as far as uncounted pods tell."""
-    return frozenset(index for index, pod in pods.with_index(tracked) if _ends_index(pod, spec))
+def newly_failed(failed: Iterable[Object], spec: JobSpec) -> Indexes:
+    """The indexes that may not be tried again, as far as failed pods that are not counted yet tell."""
+    return frozenset(index for index, pod in pods.with_index(failed) if _ends_index(pod, spec))
 
 
 def _ends_index(pod: Object, spec: JobSpec) -> bool:
-    if spec.backoff_limit_per_index is None or not pods.has_failed(pod, spec):
-        return False
     match = failure_policy.match(spec.pod_failure_policy, pod)
-    return match.fails_index or (match.counts and _failures(pod) >= spec.backoff_limit_per_index)
+    most = spec.backoff_limit_per_index or 0
+    return match.fails_index or (match.counts and _failures(pod) >= most)
 
 
-def awaiting_successor(tracked: Iterable[Object], spec: JobSpec, settled: Indexes) -> dict[int, Object]:
+def awaiting_successor(failed: Iterable[Object], settled: Indexes) -> dict[int, Object]:
     """The last failed pod of each index that is neither over nor running again (`settled`)."""
     found: dict[int, Object] = {}
-    for index, pod in pods.with_index(tracked):
-        if pods.has_failed(pod, spec) and index not in settled:
-            before = found.get(index)
-            if before is None or _rank(before) <= _rank(pod):
-                found[index] = pod
+    for index, pod in pods.with_index(failed):
+        before = found.get(index)
+        if index not in settled and (before is None or _rank(before) <= _rank(pod)):
+            found[index] = pod
     return found
 
 

@@ -160,7 +160,11 @@ class _Pass:
     async def run(self, job: Object) -> Outcome:
         seen = self._observe(job)
         tally = tallies.count(seen)
-        plan = desired.plan(seen, tally, verdict.judge(seen, tally))
+        judged = verdict.judge(seen, tally)
+        plan = desired.plan(seen, tally, judged)
+        if plan.delete:
+            # Said before it is done: whoever comes after a crash must know why these pods are leaving.
+            job = await self._write(job, status.noted(seen, tally, judged)[0])
         trouble = await acting.carry_out(plan, job, self._world)
         job, more_trouble = await self._note(job)
         job = await self._conclude(job)

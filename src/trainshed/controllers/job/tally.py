@@ -34,7 +34,7 @@ def count(seen: Observed) -> Tally:
     tracked = tuple(pod for pod in seen.pods if pods.is_tracked(pod) and pods.is_valid(pod, spec))
     new = [pod for pod in tracked if pods.uid_of(pod) not in notes]
     succeeded = [pod for pod in new if pods.has_succeeded(pod)]
-    failed = [pod for pod in new if pods.has_failed(pod, spec) and _counts(pod, seen)]
+    failed = [pod for pod in new if seen.has_failed(pod) and _counts(pod, seen)]
     plain = Tally(
         active=active,
         tracked=tracked,
@@ -56,9 +56,10 @@ def _by_index(seen: Observed, plain: Tally, succeeded: list[Object]) -> Tally:
     failed = awaiting = None
     if seen.spec.backoff_limit_per_index is not None:
         before = indexes.parse(seen.status.get("failedIndexes") or "", seen.spec.completions or 0)
-        failed = (before | per_index.newly_failed(plain.tracked, seen.spec)) - done
+        bad = [pod for pod in plain.tracked if seen.has_failed(pod)]
+        failed = (before | per_index.newly_failed(bad, seen.spec)) - done
         running = {index for index, _ in pods.with_index(plain.active)}
-        awaiting = per_index.awaiting_successor(plain.tracked, seen.spec, done | failed | running)
+        awaiting = per_index.awaiting_successor(bad, done | failed | running)
     return Tally(
         plain.active, plain.tracked, plain.ready, plain.terminating, len(done), plain.failed, done, failed,
         awaiting,
