@@ -260,6 +260,19 @@ def a_claim_policy(name: str, retention: str) -> Object:
     return {"templates": [template], "retentionPolicy": {"whenDeleted": retention}}
 
 
+@pytest.mark.parametrize("by_hand", [False, True])
+async def test_exclusive_placement_is_part_of_the_job(
+    client: Client, operator: Operator, name: str, by_hand: bool
+) -> None:
+    asked = {labels.EXCLUSIVE: "rack", **({labels.NODE_SELECTOR: "true"} if by_hand else {})}
+    jobset = a_jobset(name)
+    jobset["metadata"]["annotations"] = asked
+    await client.create(jobset)
+    job = await waits.until(client, "jobs", f"{name}-node-0", bool)
+    pod = job["spec"]["template"]["spec"]
+    assert ("affinity" in pod, "nodeSelector" in pod) == (not by_hand, by_hand)
+
+
 async def test_a_job_name_taken_by_a_stranger_is_said_and_used_once_it_is_free(
     client: Client, operator: Operator, name: str
 ) -> None:
@@ -310,6 +323,21 @@ async def test_a_jobset_without_time_to_live_goes_when_it_is_done_and_takes_all_
     await waits.until_gone(client, "services", name)
 
 
+async def test_a_job_with_a_time_to_live_stays_until_the_jobset_is_done_and_is_not_made_again(
+    client: Client, operator: Operator, kubelet: Kubelet, name: str
+) -> None:
+    first = a_replicated_job("a")
+    first["template"]["spec"]["ttlSecondsAfterFinished"] = 0
+    await client.create(a_jobset(name, first, a_replicated_job("b")))
+    pods = await kubelet.running(2, name)
+    await kubelet.end(pods[0])
+    await waits.until(client, JOBSETS, name, lambda jobset: "a" in succeeded(jobset))
+    assert set(await jobs_of(client, name)) == {f"{name}-a-0", f"{name}-b-0"}
+    await kubelet.end(pods[1])
+    await waits.until_gone(client, "jobs", f"{name}-a-0")
+    assert set(await jobs_of(client, name)) == {f"{name}-b-0"}
+
+
 async def test_an_operator_that_starts_anew_writes_nothing_where_nothing_has_changed(
     cluster: Cluster, client: Client, kubelet: Kubelet, name: str
 ) -> None:
@@ -337,6 +365,10 @@ def counts(jobset: Object) -> Mapping[str, Object]:
     empty = {"ready": 0, "succeeded": 0}
     found = {entry["name"]: entry for entry in dig(jobset, "status", "replicatedJobsStatus") or ()}
     return {"node": empty, **found}
+
+
+def succeeded(jobset: Object) -> set[str]:
+    return {name for name, count in counts(jobset).items() if count["succeeded"]}
 
 
 async def told(client: Client, name: str, reason: str) -> bool:
