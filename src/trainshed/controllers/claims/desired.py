@@ -6,8 +6,12 @@ from trainshed.kinds.reading import mapping
 from trainshed.kube.objects import Object, dig, text
 
 
-def needs_binding(claim: Object) -> bool:
-    return text(claim, "status", "phase") != "Bound" and not dig(claim, "metadata", "deletionTimestamp")
+def is_settled(claim: Object) -> bool:
+    """Bound, with all the room it asks for; or on its way out."""
+    if dig(claim, "metadata", "deletionTimestamp"):
+        return True
+    has = dig(claim, "status", "capacity", "storage")
+    return text(claim, "status", "phase") == "Bound" and has == dig(_asked(claim), "storage")
 
 
 def volume_name(claim: Object) -> str:
@@ -20,5 +24,9 @@ def bound_status(claim: Object) -> Object:
     return {
         "phase": "Bound",
         "accessModes": spec.get("accessModes") or ["ReadWriteOnce"],
-        "capacity": {"storage": dig(spec, "resources", "requests", "storage") or "0"},
+        "capacity": {"storage": dig(_asked(claim), "storage")},
     }
+
+
+def _asked(claim: Object) -> Object:
+    return mapping(claim, "spec", "resources", "requests")

@@ -19,12 +19,13 @@ def controller() -> Controller:
 
 async def reconcile(key: Key, world: World) -> Outcome:
     claim = world.cache(KIND).get(key)
-    if claim is None or not desired.needs_binding(claim):
+    if claim is None or desired.is_settled(claim):
         return Done()
     if not dig(claim, "spec", "volumeName"):
         named = {"spec": {"volumeName": desired.volume_name(claim)}}
         await world.patch(KIND, key.name, named, key.namespace)
     status = {"status": desired.bound_status(claim)}
     await world.patch(KIND, key.name, status, key.namespace, subresource="status")
-    world.event(claim, "Normal", "Bound", "bound to a folder of this machine")
+    if dig(claim, "status", "phase") != "Bound":
+        world.event(claim, "Normal", "Bound", "bound to a folder of this machine")
     return Done()
