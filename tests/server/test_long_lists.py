@@ -1,4 +1,4 @@
-"""Long lists in forms that take long to write: others are answered meanwhile."""
+"""Long lists: sent in parts, and in forms that take long to write; others are answered meanwhile."""
 
 from __future__ import annotations
 
@@ -46,3 +46,14 @@ def test_a_long_list_in_yaml_keeps_nobody_waiting(wire: Wire, maps: str, provoke
     reader.join()
     assert took, "the list was not read"
     assert max(waits) < took[0] / 2
+
+
+def test_a_long_list_sent_in_parts_is_the_same_as_its_items(wire: Wire, maps: str) -> None:
+    whole = wire.ask("GET", maps)
+    items = whole.object()["items"]
+    assert len(whole.body) == int(whole.headers["content-length"]) > COUNT * ENTRIES * 10
+    assert len(items) == COUNT + 1  # and the certificate every namespace holds
+    for item in items:
+        one = wire.ask("GET", f"{maps}/{item['metadata']['name']}").object()
+        assert {"apiVersion": "v1", "kind": "ConfigMap", **item} == one
+    assert wire.ask("HEAD", maps).headers["content-length"] == whole.headers["content-length"]

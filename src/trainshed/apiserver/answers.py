@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from trainshed.apiserver.http.duplex import Duplex
 
 JSON_TYPE = b"application/json"
+PART_BYTES = 64 * 1024
+"""About as much as is sent at once of a long answer: it stays in the processor's cache on its way."""
+_END = b"]}\n"
 
 
 class Answer(msgspec.Struct):
@@ -25,6 +28,9 @@ class Answer(msgspec.Struct):
     status: int = 200
     content_type: bytes = JSON_TYPE
     headers: list[tuple[bytes, bytes]] = []
+    more: Iterable[bytes] = ()
+    """What follows `body`, made while the client reads what came before."""
+    more_length: int = 0
 
 
 class Stream(msgspec.Struct):
@@ -87,7 +93,27 @@ def success(message: str = "", details: Object | None = None) -> Object:
     return body
 
 
-def joined_list(kind: str, api_version: str, metadata: Object, items: Sequence[bytes]) -> bytes:
-    """A list built by joining stored bytes: nothing is decoded or encoded again."""
-    head = f'{{"kind":"{kind}","apiVersion":"{api_version}","metadata":'.encode()
-    return b"".join((head, encode(metadata), b',"items":[', b",".join(items), b"]}\n"))
+def joined_list(
+    kind: str, api_version: str, metadata: Object, values: Sequence[bytes], skip: int = 0
+) -> Answer:
+    """A list built by joining stored bytes: nothing is decoded or encoded again.
+
+    Of each value the first `skip` bytes become one brace. A long list is joined part by part as it is sent.
+    """
+    start = f'{{"kind":"{kind}","apiVersion":"{api_version}","metadata":'.encode()
+    head = b'%b%b,"items":[' % (start, encode(metadata))
+    brace = b"{" if skip else b""
+    length = sum(map(len, values)) + len(values) * (len(brace) - skip + 1) - bool(values) + len(_END)
+    parts = _joined(values, skip, brace, max(1, PART_BYTES * len(values) // length))
+    if length <= PART_BYTES:
+        return Answer(head + b"".join(parts))
+    return Answer(head, more=parts, more_length=length)
+
+
+def _joined(values: Sequence[bytes], skip: int, brace: bytes, at_once: int) -> Iterator[bytes]:
+    before, between = brace, b"," + brace
+    for start in range(0, len(values), at_once):
+        some = values[start : start + at_once]
+        yield before + between.join([value[skip:] for value in some] if skip else some)
+        before = between
+    yield _END

@@ -75,8 +75,8 @@ def list_(call: Call) -> Answer | Awaitable[Answer]:
     wanted = answer_form(call.request.header(b"accept"))
     kind = call.kind
     if wanted.form == "json":
-        rows = rendering.items(kind, page.records)
-        return Answer(answers.joined_list(kind.list_kind, kind.api_version, page.metadata, rows))
+        values, skip = rendering.items(kind, page.records)
+        return answers.joined_list(kind.list_kind, kind.api_version, page.metadata, values, skip)
     objects = [rendering.spoken(kind, record) for record in page.records]
     return listed(call, objects, page.metadata, wanted)
 

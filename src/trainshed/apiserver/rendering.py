@@ -36,15 +36,7 @@ def spoken(kind: Kind, record: Record) -> Object:
     return ordered(kind, kind.dialect.outward(obj)) if kind.dialect else obj
 
 
-def items(kind: Kind, records: Sequence[Record]) -> list[bytes]:
-    """List items: built-in kinds leave out apiVersion and kind, custom ones keep them."""
-    if kind.dialect:
-        return [_bare(kind, encode(spoken(kind, record))) for record in records]
-    if kind.custom:
-        return [record.value for record in records]
-    skip = len(prefix(kind))
-    return [b"{" + record.value[skip:] for record in records]
-
-
-def _bare(kind: Kind, value: bytes) -> bytes:
-    return value if kind.custom else b"{" + value[len(prefix(kind)) :]
+def items(kind: Kind, records: Sequence[Record]) -> tuple[list[bytes], int]:
+    """List items, and how much of each a list leaves out: of built-in kinds apiVersion and kind."""
+    values = [shown(kind, record) for record in records] if kind.dialect else [r.value for r in records]
+    return values, 0 if kind.custom else len(prefix(kind))

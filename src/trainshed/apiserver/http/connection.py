@@ -160,11 +160,17 @@ class Connection(asyncio.Protocol):
         return self._switch(result)
 
     def _send(self, request: Incoming, answer: Answer) -> None:
-        body = answer.body
+        length = len(answer.body) + answer.more_length
         head = heads.whole(
-            answer.status, answer.content_type, len(body), answer.headers, last=self._is_last
+            answer.status, answer.content_type, length, answer.headers, last=self._is_last
         )  # fmt: skip
-        self._outlet.write(head if request.method == "HEAD" else head + body)
+        if request.method == "HEAD":
+            return self._outlet.write(head)
+        self._outlet.write(head + answer.body)
+        # Piece by piece, so that the client can begin to read while the rest is encrypted.
+        for part in answer.more:
+            self._outlet.write(part)
+        return None
 
     def _finish(self, code: int) -> None:
         request, self._current = self._current, None
