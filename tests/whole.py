@@ -97,6 +97,12 @@ class Whole:
         pids: dict[str, int] = found["pids"]
         return pids
 
+    def pids_or_none(self, part: str) -> int | None:
+        """The pid of a part, or None while it does not run."""
+        ran = self.trainshed("status", "-o", "json")
+        pid: int | None = (json.loads(ran.out).get("pids") or {}).get(part)
+        return pid
+
     def logs(self) -> str:
         """The ends of the three processes' logs."""
         ends = []

@@ -159,8 +159,8 @@ def test_a_port_is_forwarded_into_the_pod(shed: Whole, name: str) -> None:
     selector = f"jobset.sigs.k8s.io/jobset-name={name}"
     shed.kubectl("wait", "--for=create", "pod", "-l", selector, "--timeout=20s")
     shed.kubectl("wait", "--for=condition=Ready", "pod", "-l", selector, "--timeout=20s")
-    waiting = "for i in range(100):\n try: c=socket.create_connection(('127.0.0.1',8000)); break\n except OSError: time.sleep(0.1)"
-    shed.kubectl("exec", f"job/{name}-node-0", "--", "python", "-c", f"import socket,time\n{waiting}")
+    listening = "until (exec 3<>/dev/tcp/127.0.0.1/8000); do sleep 0.1; done"
+    shed.kubectl("exec", f"job/{name}-node-0", "--", "timeout", "20", "bash", "-c", listening)
     forward = subprocess.Popen(
         ["kubectl", "port-forward", f"job/{name}-node-0", ":8000"],
         env=shed.environment,

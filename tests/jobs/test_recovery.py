@@ -1,0 +1,137 @@
+"""Ranks, pods and whole processes of Trainshed die; training goes on, nothing is lost or counted twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.builders import a_runtime, a_shell
+from tests.whole import EXAMPLES, Whole
+
+SECONDS = 100.0
+
+
+def eventually(claim: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+    """Poll what has no event to wait for: processes and their files."""
+    until = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < until, f"it did not come to this: {what}"
+        time.sleep(0.05)
+
+
+def restarts(shed: Whole, name: str) -> int:
+    return int(shed.get("jobset", name).get("status", {}).get("restarts", 0))
+
+
+def processes_of(hostname: str, program: str) -> list[int]:
+    """Pids of a program in a pod, as the host sees them."""
+    mark, found = f"HOSTNAME={hostname}\0".encode(), []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes()
+            if program.encode() in words and mark in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def lines(shed: Whole, name: str) -> str:
+    return shed.trainshed("logs", name).out
+
+
+def test_a_killed_rank_is_recovered_from_its_checkpoint(own: Whole) -> None:
+    manifest = own.kubectl("kustomize", str(EXAMPLES / "03-checkpoints" / "recovery"))
+    slow = manifest.replace('value: "20"', 'value: "30"').replace(
+        "- name: STEPS", '- name: PAUSE\n      value: "0.2"\n    - name: STEPS'
+    )
+    own.kubectl("apply", "-f", "-", stdin=slow)
+    chance = random.Random(1)
+    for kill in range(1, 3):
+        eventually(
+            lambda: "step" in lines(own, "recovering").split("starts at")[-1], "training goes on", SECONDS
+        )
+        victim = chance.choice(["recovering-node-0-0", "recovering-node-0-1"])
+        for pid in processes_of(victim, "/app/train.py"):
+            os.kill(pid, signal.SIGKILL)
+        eventually(lambda kill=kill: restarts(own, "recovering") >= kill, f"restart {kill}", SECONDS)  # type: ignore[misc]
+    own.finish("recovering")
+    said = lines(own, "recovering")
+    assert "done at step 30" in said
+    assert "starts at step 0" not in said, "the last attempt went on from a checkpoint"
+
+
+def test_after_its_last_restart_a_job_fails_with_the_reason(shed: Whole, name: str) -> None:
+    shed.apply(a_runtime("twice", {"maxRestarts": 2}, backoffLimit=0, pod={"restartPolicy": "Never"}))
+    shed.apply(a_shell(name, "echo no luck >&2; exit 9", runtime="twice"))
+    shed.finish(name, "Failed")
+    assert restarts(shed, name) == 2
+    failed = shed.get("trainjob", name)["status"]["conditions"][-1]
+    assert failed["reason"] == "ReachedMaxRestarts"
+    assert "exited 9: no luck" in failed["message"]
+
+
+@pytest.mark.parametrize("part", ["apiserver", "operator", "agent"])
+def test_training_goes_on_while_a_part_is_dead(own: Whole, part: str) -> None:
+    own.apply(a_shell("going", "for i in $(seq 60); do echo step $i; sleep 0.1; done; exit 0", nodes=2))
+    eventually(lambda: "step 3" in lines(own, "going"), "both pods run")
+    before = processes_of("going-node-0-0", "bash")
+    assert before
+    os.kill(own.pids()[part], signal.SIGKILL)
+    eventually(lambda: own.pids_or_none(part) is None, f"{part} is gone")
+    assert processes_of("going-node-0-0", "bash") == before
+    own.up()
+    own.finish("going")
+    pods = own.list("pods", "jobset.sigs.k8s.io/jobset-name=going")
+    assert [pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods] == [0, 0]
+    for pod in pods:
+        said = own.kubectl("logs", pod["metadata"]["name"]).split("\n")
+        assert said[:60] == [f"step {number}" for number in range(1, 61)]
+
+
+def test_exit_codes_are_not_lost_while_the_agent_is_dead(own: Whole) -> None:
+    own.apply(a_runtime("strict", backoffLimit=0, pod={"restartPolicy": "Never"}))
+    own.apply(a_shell("ending", "while [ ! -e /tmp/go ]; do sleep 0.05; done; exit 42", runtime="strict"))
+    own.kubectl("wait", "--for=create", "pod", "-l", "jobset.sigs.k8s.io/jobset-name=ending", "--timeout=30s")
+    own.kubectl(
+        "wait", "--for=condition=Ready", "pod", "-l", "jobset.sigs.k8s.io/jobset-name=ending", "--timeout=30s"
+    )
+    [pid] = [found for found in processes_of("ending-node-0-0", "while")]
+    os.kill(own.pids()["agent"], signal.SIGKILL)
+    (Path(f"/proc/{pid}/root/tmp/go")).touch()
+    eventually(lambda: not processes_of("ending-node-0-0", "while"), "the program ended")
+    own.up()
+    own.finish("ending", "Failed")
+    assert "exited 42" in own.get("trainjob", "ending")["status"]["conditions"][-1]["message"]
+
+
+def test_nothing_stays_after_down(own: Whole) -> None:
+    own.apply(a_shell("staying", "sleep 1000", nodes=2))
+    eventually(lambda: len(processes_of("staying-node-0-0", "sleep")) > 0, "it runs")
+    pids = own.pids()
+    assert own.trainshed("down", seconds=60).code == 0
+    for pid in pids.values():
+        assert not Path(f"/proc/{pid}").exists()
+    assert not processes_of("staying-node-0-0", "")
+    assert str(own.folder) not in Path("/proc/self/mountinfo").read_text()
+    left = subprocess.run(
+        ["pgrep", "-f", str(own.folder)], capture_output=True, text=True, check=False
+    ).stdout
+    assert not left, f"processes that name the folder: {left}"
+
+
+def test_a_finished_job_goes_after_its_ttl(shed: Whole, name: str) -> None:
+    job = a_shell(name, "true")
+    job["spec"]["ttlSecondsAfterFinished"] = 1
+    shed.apply(job)
+    shed.kubectl("wait", "--for=delete", f"trainjob/{name}", "--timeout=60s")
+    assert not [pod for pod in shed.list("pods") if name in pod["metadata"]["name"]]
+    assert json.loads(shed.kubectl("get", "jobsets", "-o", "json"))["items"] is not None
