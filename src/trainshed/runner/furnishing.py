@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -241,7 +242,8 @@ class Furnishing:
             str(owner.log_file(name, attempt)),
             str(_made(owner.termination_log(name, attempt))),
         )
-        return mpi.adapted(pod_plan.container_plan(shared, owner.pod, spec, attempt, places, around))
+        plan = pod_plan.container_plan(shared, owner.pod, spec, attempt, places, around)
+        return mpi.adapted(plan, owner.pod, spec, str(mpi.FOLDER), os.path.exists)
 
     def _mounts(self, spec: Object, sources: Sources) -> tuple[Mount, ...]:
         def expand(template: str) -> str:

@@ -1,0 +1,162 @@
+"""Volumes as real folders and files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from trainshed.kube.objects import JSON, Object
+from trainshed.runner.environment import Sources
+from trainshed.runner.volumes import hostpaths, preparing, subpaths, wanted, writing
+from trainshed.runner.volumes.payloads import File, Payload
+from trainshed.runner.volumes.preparing import Grounds, NotReady
+from trainshed.runner.volumes.wanted import Host
+
+DATED = "2026_11_15_00_00_00"
+
+
+def files(**texts: str) -> Payload:
+    return {name: File(text.encode(), 0o644) for name, text in texts.items()}
+
+
+def shown(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir() if not path.name.startswith("..")}
+
+
+# --- files that change all at once ---
+
+
+def test_files_are_shown_through_one_link_that_an_update_swaps(tmp_path: Path) -> None:
+    assert writing.write(tmp_path, files(a="1", b="2"), DATED)
+    before = os.readlink(tmp_path / "..data")
+    assert os.readlink(tmp_path / "a") == "..data/a"
+    assert writing.write(tmp_path, files(a="3"), DATED)
+    assert shown(tmp_path) == {"a": "3"}
+    assert os.readlink(tmp_path / "..data") != before
+    assert not (tmp_path / before).exists()
+
+
+def test_equal_files_are_left_alone(tmp_path: Path) -> None:
+    writing.write(tmp_path, files(a="1"), DATED)
+    before = os.readlink(tmp_path / "..data")
+    assert not writing.write(tmp_path, files(a="1"), DATED)
+    assert os.readlink(tmp_path / "..data") == before
+
+
+def test_files_may_lie_in_folders_and_have_modes_of_their_own(tmp_path: Path) -> None:
+    writing.write(tmp_path, {"dir/run.sh": File(b"#!", 0o755), "key": File(b"k", 0o400)}, DATED)
+    assert (tmp_path / "dir" / "run.sh").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o400
+
+
+def test_an_empty_volume_is_an_empty_folder(tmp_path: Path) -> None:
+    writing.write(tmp_path / "v", {}, DATED)
+    assert shown(tmp_path / "v") == {}
+
+
+# --- paths of the host ---
+
+
+@pytest.mark.parametrize(
+    ("type", "name"),
+    [("", "there"), ("Directory", "there"), ("DirectoryOrCreate", "new/folder"), ("FileOrCreate", "file")],
+)
+def test_a_path_is_checked_and_made_as_its_type_says(tmp_path: Path, type: str, name: str) -> None:
+    (tmp_path / "there").mkdir()
+    assert Path(hostpaths.ready(Host("v", str(tmp_path / name), type))).exists()
+
+
+@pytest.mark.parametrize(
+    ("type", "name", "why"),
+    [
+        ("Directory", "file", "hostPath type check failed: {path} is not a directory"),
+        ("File", "folder", "hostPath type check failed: {path} is not a file"),
+        ("Socket", "file", "hostPath type check failed: {path} is not a socket file"),
+        ("CharDevice", "file", "hostPath type check failed: {path} is not a character device"),
+        ("BlockDevice", "none", "hostPath type check failed: {path} is not a block device"),
+        ("FileOrCreate", "none/file", "hostPath {path} cannot be made: No such file or directory"),
+        ("", "none", "hostPath {path} does not exist; create it, or set its type to DirectoryOrCreate"),
+    ],
+)
+def test_a_path_that_is_something_else_is_refused(tmp_path: Path, type: str, name: str, why: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(hostpaths.WrongPath) as refused:
+        hostpaths.ready(Host("v", str(tmp_path / name), type))
+    assert str(refused.value) == why.format(path=tmp_path / name)
+
+
+# --- paths inside volumes ---
+
+
+def test_a_path_inside_a_volume_is_made(tmp_path: Path) -> None:
+    assert subpaths.ready(str(tmp_path), "a/b") == str(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_file_inside_a_volume_can_be_shown_alone(tmp_path: Path) -> None:
+    writing.write(tmp_path, files(a="1"), DATED)
+    assert Path(subpaths.ready(str(tmp_path), "a")).read_text() == "1"
+
+
+def test_no_link_leads_out_of_a_volume(tmp_path: Path) -> None:
+    (tmp_path / "volume").mkdir()
+    (tmp_path / "volume" / "out").symlink_to("/etc")
+    with pytest.raises(subpaths.Outside):
+        subpaths.ready(str(tmp_path / "volume"), "out/passwd")
+
+
+# --- all volumes of a pod ---
+
+
+def prepared(tmp_path: Path, *volumes: Object, objects: JSON = None) -> dict[str, Path]:
+    pod: Object = {
+        "metadata": {"name": "p", "namespace": "ns", "uid": "u1"},
+        "spec": {"volumes": list(volumes), "containers": []},
+    }
+    found = preparing.prepare(
+        pod,
+        wanted.volumes(pod),
+        Grounds(tmp_path / "pod", tmp_path / "claims"),
+        Sources(objects or {}),
+        {},
+        DATED,
+    )
+    return {name: Path(one.path) for name, one in found.items()}
+
+
+def test_scratch_is_open_to_everybody_and_survives_a_second_look(tmp_path: Path) -> None:
+    volume: Object = {"name": "v", "emptyDir": {}}
+    folder = prepared(tmp_path, volume)["v"]
+    assert folder.stat().st_mode & 0o777 == 0o777
+    (folder / "kept").touch()
+    assert (prepared(tmp_path, volume)["v"] / "kept").exists()
+
+
+def test_a_claim_is_a_folder_of_its_namespace(tmp_path: Path) -> None:
+    volume: Object = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    claims = {("persistentvolumeclaims", "data"): {"spec": {}}}
+    assert prepared(tmp_path, volume, objects=claims)["v"] == tmp_path / "claims" / "ns" / "data"
+
+
+def test_a_missing_claim_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotReady) as why:
+        prepared(tmp_path, {"name": "v", "persistentVolumeClaim": {"claimName": "data"}})
+    assert str(why.value) == (
+        'MountVolume.SetUp failed for volume "v" : persistentvolumeclaim "data" not found; '
+        "create it in namespace ns"
+    )
+
+
+def test_an_object_that_went_away_leaves_its_files(tmp_path: Path) -> None:
+    pod: Object = {
+        "metadata": {"namespace": "ns"},
+        "spec": {"volumes": [{"name": "v", "configMap": {"name": "c"}}]},
+    }
+    volumes, grounds = wanted.volumes(pod), Grounds(tmp_path, tmp_path)
+    there = Sources({("configmaps", "c"): {"data": {"a": "1"}}})
+    found = preparing.prepare(pod, volumes, grounds, there, {}, DATED)["v"]
+    preparing.refresh(pod, volumes, grounds, Sources(), {}, DATED)
+    assert shown(Path(found.path)) == {"a": "1"}

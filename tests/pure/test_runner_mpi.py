@@ -1,0 +1,116 @@
+"""Workers and launchers of MPI jobs, and the command line of ssh."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainshed.kube.objects import Object
+from trainshed.runner.mpi import adapting, remote
+from trainshed.runner.plan import ContainerPlan, Mount, PodPlan
+
+POD: Object = {
+    "spec": {
+        "volumes": [
+            {"name": "mpi-ssh-auth", "secret": {"items": [{"key": "ssh-privatekey", "path": "id_rsa"}]}},
+            {"name": "data", "emptyDir": {}},
+        ]
+    }
+}
+CONTAINER: Object = {
+    "volumeMounts": [
+        {"name": "data", "mountPath": "/data"},
+        {"name": "mpi-ssh-auth", "mountPath": "/home/mpiuser/.ssh"},
+    ]
+}
+
+
+def a_plan(
+    *argv: str, env: dict[str, str] | None = None, root: str = "/", address: str = ""
+) -> ContainerPlan:
+    pod = PodPlan("u", "ns", "p", "p", address or "10.244.0.5", "/hosts", "/pods/u")
+    variables = tuple({"HOME": "/root", **(env or {})}.items())
+    return ContainerPlan(pod, "node", 0, argv, variables, "/", (), root, True, "/log", "", "")
+
+
+def adapted(plan: ContainerPlan, exists: bool = False) -> ContainerPlan:
+    return adapting.adapted(plan, POD, CONTAINER, "/lib/mpi", lambda path: exists)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "port"),
+    [
+        (("-De",), "2222"),
+        (("-D", "-p", "22"), "22"),
+        (("-D", "-p4444"), "4444"),
+        (("-D", "-o", "Port=2022"), "2022"),
+        (("-De", "-f", "/home/mpiuser/.sshd_config"), "2222"),
+    ],
+)
+def test_a_worker_listens_with_our_own_program_on_the_port_of_its_sshd(
+    arguments: tuple[str, ...], port: str
+) -> None:
+    found = adapted(a_plan("/usr/sbin/sshd", *arguments)).argv
+    assert found == ("python3", "-S", "/lib/mpi/remote.py", "listen", "0.0.0.0", port, "/home/mpiuser/.ssh")
+
+
+def test_a_worker_that_shares_the_network_listens_on_its_own_address_only() -> None:
+    assert adapted(a_plan("sshd", address="127.0.1.9")).argv[4] == "127.0.1.9"
+
+
+def test_a_launcher_reaches_its_workers_in_the_words_of_open_mpi_4_and_5() -> None:
+    given = {
+        "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile",
+        "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+        "OMPI_MCA_orte_set_default_slots": "2",
+    }
+    env = dict(adapted(a_plan("mpirun", "true", env=given)).env)
+    agent = "python3 -S /lib/mpi/remote.py reach /home/mpiuser/.ssh"
+    assert env["OMPI_MCA_plm_rsh_agent"] == env["PRTE_MCA_plm_ssh_agent"] == agent
+    assert env["PRTE_MCA_prte_default_hostfile"] == "/etc/mpi/hostfile"
+    assert env["PRTE_MCA_prte_keep_fqdn_hostnames"] == "true"
+    assert env["PRTE_MCA_prte_set_default_slots"] == "2"
+    assert env["OMPI_ALLOW_RUN_AS_ROOT"] == env["PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"] == "1"
+
+
+def test_what_a_launcher_sets_itself_stays() -> None:
+    given = {"OMPI_MCA_orte_default_hostfile": "/h", "OMPI_MCA_plm_rsh_agent": "my-ssh"}
+    assert dict(adapted(a_plan("mpirun", env=given)).env)["OMPI_MCA_plm_rsh_agent"] == "my-ssh"
+
+
+def test_other_containers_stay_as_they_are() -> None:
+    plan = a_plan("python", "train.py")
+    assert adapted(plan) is plan
+
+
+def test_an_image_with_an_sshd_of_its_own_may_use_it() -> None:
+    plan = a_plan("/usr/sbin/sshd", root="/images/mpi")
+    assert adapted(plan, exists=True) is plan
+
+
+def test_an_image_without_one_gets_the_program_mounted() -> None:
+    found = adapted(a_plan("/usr/sbin/sshd", root="/images/mpi"))
+    assert found.argv[2] == "/run/trainshed/mpi/remote.py"
+    assert found.mounts == (Mount("/run/trainshed/mpi", "ro-bind", "/lib/mpi"),)
+
+
+def test_without_a_mounted_key_the_usual_place_is_looked_at() -> None:
+    assert adapting.key_folder({}, {}, "/home/ann") == "/home/ann/.ssh"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("host cmd", ("host", 2222, "cmd")),
+        ("me@host a b", ("host", 2222, "a b")),
+        ("-x -o ConnectionAttempts=10 host a", ("host", 2222, "a")),
+        ("-oA=b -p 22 -l me host a -x", ("host", 22, "a -x")),
+        ("-p44 -- host a", ("host", 44, "a")),
+    ],
+)
+def test_the_command_line_of_ssh_is_understood(line: str, expected: tuple[str, int, str]) -> None:
+    assert remote.parse(line.split()) == expected
+
+
+def test_a_host_has_to_be_named() -> None:
+    with pytest.raises(remote.Refused, match="no host was named"):
+        remote.parse(["-x"])
