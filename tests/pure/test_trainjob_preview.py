@@ -1,0 +1,245 @@
+"""Previews: the origin of every line, and what often goes wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pure.merge_objects import a_torch_runtime
+from tests.pure.training_objects import (
+    a_patch,
+    a_replicated_job,
+    a_runtime,
+    a_trainjob,
+    an_override,
+    built_in,
+)
+from trainshed.controllers.trainjob.preview import Preview, preview
+from trainshed.kinds.trainer.runtimes import FRAMEWORK
+from trainshed.kube.objects import JSON, Object
+
+NODE = ("spec", "replicatedJobs", 0, "template", "spec", "template", "spec", "containers", 0)
+SDK = "trainer.kubeflow.org/kubeflow-sdk"
+
+
+def shown(runtime: Object | str = "torch-distributed", /, **spec: JSON) -> Preview:
+    found = built_in(runtime) if isinstance(runtime, str) else runtime
+    return preview(a_trainjob(found["metadata"]["name"], **spec), found)
+
+
+def rules(found: Preview) -> set[str]:
+    return {lint.rule for lint in found.warnings}
+
+
+def a_labelled_runtime(container: Object | None = None, **pod: JSON) -> Object:
+    runtime = a_torch_runtime(container, **pod)
+    runtime["metadata"]["labels"] = {FRAMEWORK: "torch"}
+    return runtime
+
+
+# --- origins ----------------------------------------------------------------------------------------------
+
+
+def test_every_line_names_its_source() -> None:
+    patch = a_patch(
+        manager=SDK, containers=[{"name": "node", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}]
+    )
+    trainer = {"numNodes": 2, "command": ["c"], "env": [{"name": "A", "value": "1"}]}
+    found = shown(runtimePatches=[patch], trainer=trainer).provenance
+    assert found[("apiVersion",)] == "trainjob metadata"
+    assert found[(*NODE, "image")] == "runtime torch-distributed"
+    assert found[(*NODE, "volumeMounts", 0, "name")] == f"patch {SDK}"
+    assert found[(*NODE, "env", 0, "value")] == "trainer.env"
+    assert found[(*NODE, "env", 1, "value")] == "plugin torch"
+    assert found[(*NODE, "command", 0)] == "trainer.command"
+    assert found[(*NODE[:5], "parallelism")] == "trainer.numNodes"
+    assert found[(*NODE[:7], "restartPolicy")] == "jobset default"
+    assert found[("spec", "suspend")] == "spec.suspend"
+
+
+def test_of_a_changed_variable_only_the_value_has_a_new_source() -> None:
+    runtime = a_labelled_runtime({"env": [{"name": "A", "value": "0"}, {"name": "B", "value": "0"}]})
+    found = shown(runtime, trainer={"env": [{"name": "B", "value": "1"}]}).provenance
+    assert found[(*NODE, "env", 0, "value")] == "runtime r"
+    assert found[(*NODE, "env", 1, "name")] == "runtime r"
+    assert found[(*NODE, "env", 1, "value")] == "trainer.env"
+
+
+def test_a_list_that_is_put_in_another_order_keeps_its_sources() -> None:
+    volumes = [{"name": "a", "emptyDir": {}}, {"name": "b", "emptyDir": {}}]
+    runtime = a_labelled_runtime(volumes=volumes)
+    override = an_override(volumes=[{"name": "new", "emptyDir": {}}])
+    found = shown(runtime, podTemplateOverrides=[override])
+    sources = {
+        volume["name"]: found.provenance[(*NODE[:7], "volumes", index, "name")]
+        for index, volume in enumerate(
+            found.jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["volumes"]
+        )
+    }
+    assert sources == {"new": "podTemplateOverrides[0]", "a": "runtime r", "b": "runtime r"}
+
+
+def test_objects_beside_the_jobset_name_their_maker() -> None:
+    found = shown("deepspeed-distributed", trainer={"numNodes": 2})
+    assert [(obj["kind"], source) for obj, source in found.objects] == [
+        ("Secret", "plugin mpi"),
+        ("ConfigMap", "plugin mpi"),
+    ]
+
+
+def test_a_manifest_straight_from_a_file_is_enough() -> None:
+    job = {"metadata": {"name": "t"}, "spec": {"runtimeRef": {"name": "torch-distributed"}, "trainer": {}}}
+    before = str(job)
+    found = preview(job, built_in("torch-distributed"))
+    assert found.jobset["metadata"]["name"] == "t"
+    assert found.warnings == ()
+    assert str(job) == before
+
+
+# --- lints ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["torch-distributed", "jax-distributed", "xgboost-distributed", "deepspeed-distributed"]
+)
+def test_a_sound_job_has_no_warnings(name: str) -> None:
+    assert shown(name, trainer={"numNodes": 2}).warnings == ()
+
+
+def test_a_wrong_container_is_named_beside_the_right_one() -> None:
+    found = shown(podTemplateOverrides=[an_override(containers=[{"name": "nodes"}])], trainer={})
+    lint = found.warnings[0]
+    assert (lint.severity, lint.path) == ("error", "spec.podTemplateOverrides")
+    assert lint.message.endswith(
+        'container "nodes" in podTemplateOverrides does not exist in the runtime; it has "node"'
+    )
+
+
+def test_an_unknown_job_is_an_error() -> None:
+    found = shown(runtimePatches=[a_patch("nodes")], trainer={})
+    assert found.warnings[0].message.endswith(
+        'job "nodes" in runtimePatches does not exist in the runtime; it has "node"'
+    )
+
+
+RANKS = ["bash", "-c", "export RANK=$PET_NODE_RANK\nexport WORLD_SIZE=${PET_NNODES:-1}\npython train.py"]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "warned"),
+    [
+        ({"command": RANKS, "numProcPerNode": 2}, True),
+        ({"command": RANKS, "resourcesPerNode": {"limits": {"nvidia.com/gpu": "8"}}}, True),
+        ({"command": RANKS, "resourcesPerNode": {"requests": {"cpu": "4"}}}, True),
+        ({"command": RANKS, "numProcPerNode": 1}, False),
+        ({"command": RANKS}, False),
+        ({"command": ["bash", "-c", "export MY_RANK=$PET_NODE_RANK"], "numProcPerNode": 2}, False),
+    ],
+)
+def test_ranks_of_nodes_are_no_ranks_of_several_processes(trainer: Object, warned: bool) -> None:
+    assert ("rank-of-node" in rules(shown(trainer=trainer))) is warned
+
+
+def test_ranks_set_in_the_runtimes_own_command_are_seen_too() -> None:
+    runtime = a_labelled_runtime(
+        {"command": ["sh"], "args": ["-c", 'RANK="${PET_NODE_RANK}" python train.py']}
+    )
+    assert "rank-of-node" in rules(shown(runtime, trainer={"numProcPerNode": 4}))
+
+
+GPUS = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": "2"}}}
+
+
+def test_several_processes_need_shared_memory() -> None:
+    assert "no-shared-memory" in rules(shown(trainer=GPUS))
+    mine = [{"name": "node", "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}]}]
+    volume = [{"name": "dshm", "emptyDir": {"medium": "Memory"}}]
+    found = shown(trainer=GPUS, runtimePatches=[a_patch(containers=mine, volumes=volume)])
+    assert "no-shared-memory" not in rules(found)
+
+
+def test_a_mount_without_its_volume_is_an_error() -> None:
+    mine = [{"name": "node", "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}]}]
+    (lint,) = shown(trainer={}, runtimePatches=[a_patch(containers=mine)]).warnings
+    assert (lint.rule, lint.severity) == ("pods-refused", "error")
+    assert lint.path.endswith("volumeMounts[0].name")
+
+
+def test_a_time_to_live_says_what_it_removes() -> None:
+    runtime = a_labelled_runtime()
+    template = runtime["spec"]["template"]["spec"]
+    template["replicatedJobs"][0]["template"]["spec"]["ttlSecondsAfterFinished"] = 60
+    assert rules(shown(runtime, trainer={})) == {"ttl-on-job"}
+    del template["replicatedJobs"][0]["template"]["spec"]["ttlSecondsAfterFinished"]
+    template["ttlSecondsAfterFinished"] = 60
+    assert rules(shown(runtime, trainer={})) == {"ttl-on-jobset"}
+    assert rules(shown(trainer={}, ttlSecondsAfterFinished=60)) == {"ttl-on-trainjob"}
+
+
+def test_a_time_to_live_of_an_initializer_makes_it_run_again() -> None:
+    runtime = built_in("torchtune-llama3.2-1b")
+    runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"][
+        "ttlSecondsAfterFinished"
+    ] = 1
+    (lint,) = [lint for lint in shown(runtime, trainer={}).warnings if lint.rule == "ttl-on-job"]
+    assert "runs again" in lint.message
+
+
+@pytest.mark.parametrize(
+    ("trainer", "rule"),
+    [
+        ({"resourcesPerNode": {"limits": {"cpu": "4"}}, "numProcPerNode": 1}, "limits-without-requests"),
+        ({"resourcesPerNode": {"requests": {"cpu": "2"}}, "numProcPerNode": 8}, "more-processes-than-cpus"),
+        ({**GPUS, "numProcPerNode": 8}, "more-processes-than-gpus"),
+        ({"gpus": 2}, "unknown-field"),
+        ({"numProcPerNode": "auto"}, "old-field"),
+    ],
+)
+def test_what_is_probably_not_meant_is_warned_of(trainer: Object, rule: str) -> None:
+    assert rule in rules(shown(trainer=trainer))
+
+
+def test_a_field_in_the_wrong_place_is_told_the_right_one() -> None:
+    (lint,) = [lint for lint in shown(numNodes=2, trainer={}).warnings if lint.rule == "unknown-field"]
+    assert (lint.path, lint.message.endswith("did you mean spec.trainer.numNodes?")) == (
+        "spec.numNodes",
+        True,
+    )
+
+
+def test_gpus_of_the_runtime_are_not_forgotten() -> None:
+    runtime = a_labelled_runtime({"resources": {"limits": {"nvidia.com/gpu": "4"}}})
+    found = shown(runtime, trainer={"resourcesPerNode": {"requests": {"cpu": "1"}}})
+    assert "forgotten-gpus" in rules(found)
+
+
+def test_without_a_trainer_there_are_no_variables() -> None:
+    (lint,) = shown().warnings
+    assert (lint.rule, "PET_*" in lint.message) == ("no-trainer", True)
+
+
+def test_two_sources_of_one_volume_are_an_error() -> None:
+    runtime = a_labelled_runtime(volumes=[{"name": "data", "emptyDir": {}}])
+    other = [{"name": "data", "hostPath": {"path": "/d"}}]
+    assert "two-sources" in rules(shown(runtime, trainer={}, runtimePatches=[a_patch(volumes=other)]))
+
+
+def test_the_wrong_runtime_is_noticed() -> None:
+    found = preview(a_trainjob("torch-distributed", trainer={}), a_labelled_runtime())
+    assert found.warnings[0].rule == "wrong-runtime"
+
+
+def test_a_name_too_long_for_its_pods_is_an_error() -> None:
+    job = a_trainjob(trainer={})
+    job["metadata"]["name"] = "x" * 63
+    assert "jobset-refused" in rules(preview(job, built_in("torch-distributed")))
+
+
+def test_what_cannot_run_is_shown_all_the_same() -> None:
+    found = shown(a_torch_runtime(policy={"flux": {}}), trainer={"numNodes": 1})
+    assert found.warnings[0].severity == "error"
+    assert "flux" in found.warnings[0].message
+    assert found.jobset["spec"]["replicatedJobs"]
+
+
+def test_runtimes_the_sdk_would_not_list_are_noticed() -> None:
+    assert "no-framework" in rules(shown(a_runtime(a_replicated_job(ancestor="trainer")), trainer={}))
