@@ -309,8 +309,7 @@ async def test_a_finished_job_goes_with_its_pods_when_its_time_is_over(client: C
 
 
 async def test_an_orphan_that_fits_is_adopted_and_counted(client: Client, name: str) -> None:
-    await client.create(job_of(name, suspend=True))
-    job = await job_said(client, name, "Suspended")
+    job = await client.create(job_of(name, completions=1, parallelism=0))
     template = job["spec"]["template"]
     meta = {"name": f"{name}-mine", "labels": template["metadata"]["labels"]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
