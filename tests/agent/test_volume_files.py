@@ -137,7 +137,7 @@ def test_scratch_is_open_to_everybody_and_survives_a_second_look(tmp_path: Path)
 
 def test_a_claim_is_a_folder_of_its_namespace(tmp_path: Path) -> None:
     volume: Object = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
-    claims = {("persistentvolumeclaims", "data"): {"spec": {}}}
+    claims: JSON = {("persistentvolumeclaims", "data"): {"spec": {}}}
     assert prepared(tmp_path, volume, objects=claims)["v"] == tmp_path / "claims" / "ns" / "data"
 
 

@@ -27,7 +27,7 @@ from trainshed.runner.plan import ContainerPlan
 from trainshed.runner.pod_plan import grace_of
 from trainshed.runner.pod_status import PodView
 from trainshed.runner.reporting import Reporter
-from trainshed.runner.site import Site
+from trainshed.runner.site import PODS, Site
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +112,8 @@ class PodLife:
         self._stop = self._stop or stop
         self.grace = self.grace or Grace(seconds)
         self.grace.shorten(seconds)
+        for one in self._lives.values():
+            one.halt.set()
         self._asked.set()
         self._cure.set()
 
@@ -140,6 +142,7 @@ class PodLife:
     async def cured(self, seconds: float) -> None:
         if self._stop is None:
             self._cure.clear()
+        await asyncio.sleep(0)  # an event that is set already lets nobody else have a turn
         try:
             async with asyncio.timeout(seconds):
                 await self._cure.wait()
@@ -255,8 +258,6 @@ class PodLife:
     async def _end_containers(self) -> None:
         """All of them: those that work at once, sidecars after them."""
         grace = self.grace or Grace(grace_of(self.pod))
-        for one in self._lives.values():
-            one.halt.set()
         begun = [one for one in self._lives.values() if one.is_begun and not one.ended.is_set()]
         await asyncio.gather(*(one.stop(grace) for one in begun if one.view.part != "sidecar"))
 
@@ -303,7 +304,7 @@ class PodLife:
     async def _confirmed(self) -> bool:
         try:
             options = Delete(grace_seconds=0, uid=self.uid)
-            await self.site.client.delete("pods", self.name, self.namespace, options)
+            await self.site.client.delete(PODS, self.name, self.namespace, options)
         except (faults.NotFound, faults.Conflict):
             return True
         except (faults.Fault, Failure) as trouble:

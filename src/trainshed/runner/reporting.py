@@ -11,6 +11,7 @@ from trainshed.client.failures import Failure
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 from trainshed.runner import pod_status
+from trainshed.runner.site import PODS
 
 log = logging.getLogger(__name__)
 
@@ -84,9 +85,7 @@ class Reporter:
         patch = {"metadata": {"uid": text(pod, "metadata", "uid")}, "status": changes}
         try:
             self._learn(
-                await self._client.patch(
-                    "pods", name, patch, namespace, type="strategic", subresource="status"
-                )
+                await self._client.patch(PODS, name, patch, namespace, type="strategic", subresource="status")
             )
         except (faults.NotFound, faults.Conflict):
             # Gone, or another pod of that name by now: ours is gone either way.

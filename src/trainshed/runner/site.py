@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from trainshed.client.client import Client
+from trainshed.client.requests import Resource
 from trainshed.kube.objects import Object, text
 from trainshed.runner import images, links
 from trainshed.runner.addresses import Addresses
@@ -24,6 +25,8 @@ from trainshed.runner.settings import Settings
 Tell = Callable[[Object, Literal["Normal", "Warning"], str, str], None]
 """Record an event about an object."""
 
+PODS = Resource("", "v1", "pods", "Pod", namespaced=True)
+"""The same on every server, and written to more often than discovery should be asked."""
 _INHERITED = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TZ")
 
 
