@@ -33,10 +33,10 @@ class Missing(Exception):
         self.reason, self.message = reason, message
 
 
-async def build(job: Object, jobset: Object | None, world: World, *, is_local: bool) -> tuple[Object, Object]:
+async def build(job: Object, jobset: Object | None, world: World) -> tuple[Object, Object]:
     """The JobSet as it is on the server now, and the runtime it was made of."""
     runtime = await runtime_of(job, world, is_new=jobset is None)
-    made = desired.wanted(job, runtime, is_local=is_local)
+    made = desired.wanted(job, runtime)
     if jobset is None and (found := desired.flaws(made.jobset)):
         raise Refusal(CREATION_FAILED, f"the pods of this TrainJob would be refused: {'; '.join(found)}")
     for obj in made.objects:

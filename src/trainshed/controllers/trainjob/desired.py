@@ -20,9 +20,9 @@ class Wanted:
     """To be there before the JobSet. A Secret for MPI comes without its keys."""
 
 
-def wanted(job: Object, runtime: Object, *, is_local: bool = False) -> Wanted:
-    """Raises `refusals.Refusal` for what cannot be run. `is_local`: the pods run on our own agent."""
-    draft = stages.merged(job, runtime, is_local=is_local)
+def wanted(job: Object, runtime: Object) -> Wanted:
+    """Raises `refusals.Refusal` for what cannot be run."""
+    draft = stages.merged(job, runtime)
     return Wanted(draft.rendered(), tuple(draft.objects))
 
 

@@ -33,10 +33,10 @@ class Preview:
     warnings: tuple[Lint, ...] = field(default=())
 
 
-def preview(trainjob: Object, runtime: Object, *, is_local: bool = False) -> Preview:
+def preview(trainjob: Object, runtime: Object) -> Preview:
     """Never raises for a job that cannot run: that is a warning of severity `error`."""
     job = filled_in(trainjob)
-    found, others, refused = _traced(job, runtime, is_local=is_local)
+    found, others, refused = _traced(job, runtime)
     return Preview(
         found.value, provenance.flat(found.tags), others, (*refused, *lints.found(job, runtime, found.value))
     )
@@ -63,16 +63,14 @@ class _Traced:
         self.value = value
 
 
-def _traced(
-    job: Object, runtime: Object, *, is_local: bool
-) -> tuple[_Traced, tuple[tuple[Object, str], ...], tuple[Lint, ...]]:
+def _traced(job: Object, runtime: Object) -> tuple[_Traced, tuple[tuple[Object, str], ...], tuple[Lint, ...]]:
     draft = begin(job, runtime)
     bare = {**draft.rendered(), "spec": {}}
     found = _Traced(bare, provenance.tagged(bare, OWN))
     found.become(draft.rendered(), stages.runtime_source(runtime))
     others: list[tuple[Object, str]] = []
     refused: list[Lint] = []
-    for stage in stages.stages(job, runtime, is_local=is_local):
+    for stage in stages.stages(job, runtime):
         try:
             stage.step(draft)
         except Refusal as refusal:

@@ -70,12 +70,11 @@ class Kept(NamedTuple):
 
 @dataclass(slots=True)
 class Keeper:
-    """What outlives a pass: failures seen, how long finished jobs are kept, whose server this is."""
+    """What outlives a pass: the failures seen, and how long finished jobs are kept."""
 
     ledger: Ledger = field(default_factory=Ledger)
     kept: dict[Key, Kept] = field(default_factory=dict)
     """So that a job's snapshot need not be fetched when the job ends."""
-    is_local: bool | None = None
 
     async def reconcile(self, key: Key, world: World) -> Outcome:
         job = world.cache(TRAINJOBS).get(key)
@@ -104,10 +103,7 @@ class Keeper:
         try:
             _check_kind(found.job)
             _check_name(found)
-            is_local = await self._is_local(found.world)
-            found.jobset, runtime = await building.build(
-                found.job, found.jobset, found.world, is_local=is_local
-            )
+            found.jobset, runtime = await building.build(found.job, found.jobset, found.world)
             self.kept[found.key] = Kept.by(runtime, found.job)
         except Refusal as refusal:
             self._refuse(found, refusal.reason, refusal.message)
@@ -119,13 +115,6 @@ class Keeper:
             found.retry = str(unusable)
         except (Invalid, BadRequest, Forbidden) as fault:
             self._refused(found, fault)
-
-    async def _is_local(self, world: World) -> bool:
-        """Whether the pods will run on our own agent."""
-        if self.is_local is None:
-            version = await world.client.server_version()
-            self.is_local = text(version, "gitVersion").endswith("+trainshed")
-        return self.is_local
 
     def _refused(self, found: Pass, fault: Fault) -> None:
         """The server's answer, for the owner to read. What can never be created is over."""

@@ -24,15 +24,15 @@ class Stage(NamedTuple):
     step: Step
 
 
-def merged(job: Object, runtime: Object, *, is_local: bool = False) -> Draft:
+def merged(job: Object, runtime: Object) -> Draft:
     """The finished draft. Raises `refusals.Refusal` for what cannot be run."""
     draft = begin(job, runtime)
-    for stage in stages(job, runtime, is_local=is_local):
+    for stage in stages(job, runtime):
         stage.step(draft)
     return draft
 
 
-def stages(job: Object, runtime: Object, *, is_local: bool = False) -> Iterator[Stage]:
+def stages(job: Object, runtime: Object) -> Iterator[Stage]:
     yield from _changes(job)
     yield Stage("trainer.resourcesPerNode", counts.add_resources)
     yield Stage(runtime_source(runtime), counts.count_as_runtime)
