@@ -1,0 +1,131 @@
+"""Looking after one container from its own small process: outputs, end, record.
+
+Made of waiting for descriptors, so that it costs nothing while nothing happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trainshed.runner.process.outputs import Outputs
+
+_PIPE_BYTES = 256 << 10
+_SET_PIPE_SIZE = 1031
+
+
+@dataclass(frozen=True, slots=True)
+class Plumbing:
+    """The three standard descriptors of a container and our ends of them."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+    outputs: dict[int, str]
+    keep: tuple[int, ...] = ()
+    """What has to stay open for as long as the container runs."""
+    typed: tuple[int, int] | None = None
+    """What comes in at the first goes on to the second: the input of a terminal."""
+
+    def close_theirs(self) -> None:
+        for descriptor in {self.stdin, self.stdout, self.stderr}:
+            os.close(descriptor)
+
+    def wear(self) -> None:
+        """In the child: make them ours, and the terminal (if it is one) the session's own."""
+        for number, descriptor in enumerate((self.stdin, self.stdout, self.stderr)):
+            os.dup2(descriptor, number)
+
+
+def lay(place: str, *, tty: bool, stdin: bool) -> Plumbing:
+    """Pipes, or a terminal; input, where it is wanted, goes into the fifo `stdin` in the run's folder."""
+    if tty:
+        ours, theirs = pty.openpty()
+        typed = (_input(place)[0], ours) if stdin else None
+        return Plumbing(theirs, theirs, theirs, {ours: "stdout"}, typed=typed)
+    reading, keep = _input(place) if stdin else (os.open(os.devnull, os.O_RDONLY), ())
+    out, err = _pipe(), _pipe()
+    return Plumbing(reading, out[1], err[1], {out[0]: "stdout", err[0]: "stderr"}, keep)
+
+
+def _input(place: str) -> tuple[int, tuple[int, ...]]:
+    path = os.path.join(place, "stdin")
+    os.mkfifo(path, 0o600)
+    ours = os.open(path, os.O_RDWR)  # so that whoever leaves does not end the input for all
+    return os.open(path, os.O_RDONLY), (ours,)
+
+
+def _pipe() -> tuple[int, int]:
+    reading, writing = os.pipe()
+    with contextlib.suppress(OSError):  # a user may hold only so many big ones
+        fcntl.fcntl(reading, _SET_PIPE_SIZE, _PIPE_BYTES)
+    return reading, writing
+
+
+class Watch:
+    """Waits for outputs and for the end of one child at the same time."""
+
+    def __init__(self, outputs: Outputs, typed: tuple[int, int] | None = None) -> None:
+        self._outputs, self._typed = outputs, typed
+        self._children, self._bell = os.pipe()
+        for descriptor in (self._children, self._bell):
+            os.set_blocking(descriptor, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._bell, warn_on_full_buffer=False)
+
+    def until_end(self, child: int) -> int:
+        """The wait status of the child."""
+        while (status := _ended(child)) is None:
+            self.once(self._outputs.patience)
+        return status
+
+    def until(self, child: int, claim: Callable[[], bool]) -> int | None:
+        """Until the claim holds (None) or the child has ended (its wait status). Asks ever less often."""
+        pause = 0.0005
+        while not claim():
+            if (status := _ended(child)) is not None:
+                return status
+            self.once(pause)
+            pause = min(pause * 1.5, 0.05)
+        return None
+
+    def once(self, seconds: float | None) -> None:
+        typed = [self._typed[0]] if self._typed else []
+        descriptors = [self._children, *typed, *self._outputs.descriptors]
+        ready, _, _ = select.select(descriptors, [], [], seconds)
+        for descriptor in ready:
+            if descriptor == self._children:
+                os.read(descriptor, 512)
+            elif self._typed and descriptor == self._typed[0]:
+                _pass_on(*self._typed)
+            else:
+                self._outputs.take(descriptor)
+        if not ready:
+            self._outputs.settle()
+
+
+def _pass_on(source: int, target: int) -> None:
+    with contextlib.suppress(OSError):
+        os.write(target, os.read(source, 4096))
+
+
+def _ended(child: int) -> int | None:
+    pid, status = os.waitpid(child, os.WNOHANG)
+    return status if pid else None
+
+
+def exit_code(status: int) -> int:
+    """As a shell tells it."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def now() -> float:
+    return time.time()

@@ -1,0 +1,98 @@
+"""The words bubblewrap is told; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trainshed.runner.plan import ContainerPlan, Mount
+
+CAPABILITIES = (
+    "CAP_CHOWN",
+    "CAP_DAC_OVERRIDE",
+    "CAP_FOWNER",
+    "CAP_FSETID",
+    "CAP_KILL",
+    "CAP_SETGID",
+    "CAP_SETUID",
+    "CAP_SETPCAP",
+    "CAP_NET_BIND_SERVICE",
+    "CAP_NET_RAW",
+    "CAP_SYS_CHROOT",
+    "CAP_AUDIT_WRITE",
+    "CAP_SETFCAP",
+)
+"""What root keeps in a container, as in other runtimes, but for making device nodes."""
+CAPABILITY_MASK = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 29, 31))
+"""The same as the kernel numbers them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the host gives a container besides its plan."""
+
+    tree: str
+    """The folder that becomes `/`."""
+    tmp: str
+    shm: str
+    """Empty where the container shares the host's."""
+    binds: tuple[str, ...]
+    """Parts of the host, shown read-only at their own place."""
+    files: tuple[tuple[str, str], ...]
+    """Single files of ours over the container's: (source, target)."""
+    hidden: tuple[str, ...]
+    """Folders that are shown empty."""
+    visible: tuple[str, ...]
+    """Folders that are shown although they are in one that is hidden or the container's own."""
+    maps_user: bool
+    """Whether another user than ours has to be made up."""
+
+
+def arguments(plan: ContainerPlan, room: Room, mounts: Sequence[Mount]) -> list[str]:
+    """All options; `mounts` are the plan's with links in their targets followed."""
+    words = ["--die-with-parent", "--bind" if plan.writable else "--ro-bind", room.tree, "/"]
+    for path in room.binds:
+        words += ["--ro-bind", path, path]
+    words += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", "/sys", "/sys", "--tmpfs", "/run"]
+    if room.shm:
+        words += ["--bind", room.shm, "/dev/shm"]
+    if plan.writable:
+        words += ["--bind", room.tmp, "/tmp"]
+    words += _room(room)
+    words += [word for mount in mounts for word in _mount(mount)]
+    words += [word for device in plan.devices for word in ("--dev-bind-try", device, device)]
+    return [*words, *_identity(plan, room), *_environment(plan), "--chdir", plan.workdir or "/"]
+
+
+def _room(room: Room) -> Iterable[str]:
+    for path in room.hidden:
+        yield from ("--tmpfs", path)
+    for path in room.visible:
+        yield from ("--ro-bind", path, path)
+    for source, target in room.files:
+        yield from ("--ro-bind", source, target)
+
+
+def _mount(mount: Mount) -> list[str]:
+    if mount.kind == "tmpfs":
+        size = ["--size", str(mount.size)] if mount.size else []
+        return ["--perms", f"{mount.mode:04o}", *size, "--tmpfs", mount.target]
+    return [f"--{mount.kind}", mount.source, mount.target]
+
+
+def _identity(plan: ContainerPlan, room: Room) -> list[str]:
+    words = [] if plan.pod.host_pid else ["--unshare-pid"]
+    if room.maps_user:
+        user = plan.user or 0
+        return [*words, "--unshare-user", "--uid", str(user), "--gid", str(_group(plan))]
+    return [*words, "--cap-drop", "ALL", *(word for name in CAPABILITIES for word in ("--cap-add", name))]
+
+
+def _group(plan: ContainerPlan) -> int:
+    return plan.group if plan.group is not None else 0
+
+
+def _environment(plan: ContainerPlan) -> Iterable[str]:
+    yield "--clearenv"
+    for name, value in plan.env:
+        yield from ("--setenv", name, value)

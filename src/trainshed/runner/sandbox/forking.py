@@ -1,0 +1,44 @@
+"""Children of the holder that go on in Python."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+
+NODE_NETWORK = 200
+"""The descriptor under which the holder and every supervisor keep the node's network namespace."""
+OUTSIDE = 201
+"""A pipe that closes when the last of us has ended; the way out ends with it."""
+
+
+def spawn(work: Callable[[], int], keep: Iterable[int]) -> int:
+    """Fork; the child does the work and ends with its answer, with none but these and the common descriptors.
+
+    With the others open, a child would keep alive the namespaces of other pods and our listening socket.
+    """
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        _shed({0, 1, 2, NODE_NETWORK, OUTSIDE, *keep})
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.setsid()
+        code = work()
+    except BaseException:
+        traceback.print_exc(file=sys.stderr)
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _shed(keep: set[int]) -> None:
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in keep:
+            try:
+                os.close(int(name))
+            except OSError:  # the listing's own
+                continue

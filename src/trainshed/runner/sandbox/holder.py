@@ -1,0 +1,138 @@
+"""The process that holds the node's namespaces and starts supervisors; a small server for the agent.
+
+    python -I -S holder.py <options as JSON>
+
+It has no state that cannot be found again: kill it, and the next one joins the namespaces of the supervisors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import json
+import os
+import socket
+import sys
+
+if __name__ == "__main__":  # without site packages, our own have to be pointed out
+    sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
+
+from trainshed.runner.process import records
+from trainshed.runner.process.records import Run
+from trainshed.runner.sandbox import cgroups, kit, layers, namespaces, syscalls
+from trainshed.runner.sandbox.etc import write_files
+from trainshed.runner.sandbox.forking import NODE_NETWORK
+from trainshed.runner.sandbox.house import House
+from trainshed.runner.sandbox.kit import Kit, Options
+from trainshed.runner.sandbox.network import Addresses
+from trainshed.runner.sandbox.outbound import Outbound
+from trainshed.runner.sandbox.reactor import Reactor
+from trainshed.runner.sandbox.requests import Desk
+
+SOCKET = "holder.sock"
+
+
+def main() -> int:
+    options = _options(sys.argv[1])
+    os.umask(0o022)
+    syscalls.set_name("trainshed-hold")
+    former = [run for _, run in records.runs(options.folder) if records.is_alive(run.supervisor)]
+    found = _enter(options, former)
+    outbound = _join_network(found, former)
+    write_files(found.path("etc"), outbound.pid != 0, found.addresses)
+    reactor = Reactor()
+    house = House(found, reactor, lambda: outbound.pid != 0)
+    house.adopt(former)
+    Desk(house, reactor, _listen(options.folder), lambda: _leave(found, outbound, reactor))
+    _be_ready()
+    reactor.run()
+    return 0
+
+
+def _options(text: str) -> Options:
+    given = json.loads(text)
+    given |= {name: tuple(given[name]) for name in ("hidden", "visible")}
+    return Options(**given)
+
+
+def _enter(options: Options, former: list[Run]) -> Kit:
+    """Become root of our own namespaces, those of a former life where there are some."""
+    groups = cgroups.find(group_name(options.folder))
+    is_root = os.geteuid() == 0 and _have_own_mounts()
+    if not is_root:
+        if former:
+            namespaces.rejoin_root(former[0].supervisor.pid)
+        else:
+            namespaces.become_root()
+        namespaces.own_mounts()
+    for name in ("pods", "layers", "etc"):
+        os.makedirs(os.path.join(options.folder, name), exist_ok=True)
+    overlay = kit.probe_overlay(os.path.join(options.folder, "layers"), is_root) if options.overlay else None
+    return Kit(options, is_root, Addresses(options.prefix), groups, overlay)
+
+
+def group_name(folder: str) -> str:
+    return f"trainshed-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}"
+
+
+def _have_own_mounts() -> bool:
+    """Root without the right to mount, as in a container, is an ordinary user to us."""
+    try:
+        namespaces.own_mounts()
+    except OSError:
+        return False
+    return True
+
+
+def _join_network(found: Kit, former: list[Run]) -> Outbound:
+    """The network namespace of the node: kept alive by supervisors when the last holder was killed."""
+    if former:
+        network = os.open(f"/proc/{former[0].supervisor.pid}/fd/{NODE_NETWORK}", os.O_RDONLY)
+    else:
+        network = namespaces.node(found.addresses)
+    os.dup2(network, NODE_NETWORK, inheritable=False)
+    os.close(network)
+    outbound = Outbound(found.options.slirp, found.addresses)
+    outbound.start()
+    return outbound
+
+
+def _listen(folder: str) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    path = os.path.join(folder, SOCKET)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    place = os.open(folder, os.O_RDONLY)
+    listening.bind(f"/proc/self/fd/{place}/{SOCKET}")  # the path itself may be too long for a socket
+    os.close(place)
+    os.chmod(path, 0o600)
+    listening.listen(512)
+    listening.setblocking(False)
+    return listening
+
+
+def _be_ready() -> None:
+    """Say so; from now on, who started us may be gone at any time."""
+    gc.collect()
+    gc.freeze()  # so that forked supervisors share our memory for longer
+    print("ready", flush=True)
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):
+        os.dup2(quiet, number)
+    os.close(quiet)
+
+
+def _leave(found: Kit, outbound: Outbound, reactor: Reactor) -> None:
+    """Nothing of ours stays; the namespaces end with us."""
+    outbound.stop()
+    found.cgroups.remove()
+    for name in ("pods", "layers", "etc", SOCKET):
+        layers.remove(found.path(name))
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(found.path(SOCKET))
+    reactor.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,238 @@
+"""All pods of this machine, as the holder sees them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from trainshed.runner.plan import ContainerPlan, PodPlan
+from trainshed.runner.process import records
+from trainshed.runner.process.records import Run
+from trainshed.runner.sandbox import cgroups, joining, layers, namespaces, supervisor, wire
+from trainshed.runner.sandbox.forking import NODE_NETWORK, spawn
+from trainshed.runner.sandbox.kit import Kit
+from trainshed.runner.sandbox.layers import Layer
+from trainshed.runner.sandbox.namespaces import Pod
+from trainshed.runner.sandbox.reactor import Reactor
+from trainshed.runner.sandbox.supervisor import Job
+
+if TYPE_CHECKING:
+    from trainshed.kube.objects import Object as Message
+
+_SPARE_LAYERS = 32
+_LOST = "the process that looked after the container was killed"
+
+Done = Callable[[str], None]
+"""Told once something is finished: with the trouble, or with an empty text."""
+
+
+@dataclass(slots=True)
+class Supervised:
+    """One run and the process that looks after it."""
+
+    pid: int
+    pod: str
+    place: str
+    layer: str
+    is_child: bool
+    handle: int
+    """A descriptor that can be read once the process has ended."""
+
+
+@dataclass(slots=True)
+class Room:
+    plan: PodPlan
+    pod: Pod
+    farewells: list[Done] = field(default_factory=list)
+
+
+class House:
+    def __init__(self, kit: Kit, reactor: Reactor, is_open: Callable[[], bool]) -> None:
+        self.kit, self._reactor, self.is_open = kit, reactor, is_open
+        self._rooms: dict[str, Room] = {}
+        self._supervised: dict[int, Supervised] = {}
+        self._spare: list[str] = []
+        self._layers = 0
+
+    # --- pods ---------------------------------------------------------------------------------------------
+
+    def open_pod(self, plan: PodPlan, done: Done) -> None:
+        if plan.uid in self._rooms:
+            done("")
+            return
+        folder = self.kit.path("pods", plan.uid)
+        os.makedirs(folder, exist_ok=True)
+        for name, text in (("pod.json", json.dumps(wire.plain(plan))), ("hostname", f"{plan.hostname}\n")):
+            with open(f"{folder}/{name}", "w") as file:
+                file.write(text)
+        ours, theirs = socket.socketpair()
+
+        def work() -> int:
+            try:
+                made = namespaces.make_pod(
+                    plan, NODE_NETWORK, self.kit.addresses, self.is_open(), f"{folder}/shm"
+                )
+                wire.send(theirs, {}, made)
+            except OSError as error:
+                wire.send(theirs, {"error": str(error)})
+            return 0
+
+        pid = spawn(work, [theirs.fileno()])
+        theirs.close()
+        self._reactor.add(ours.fileno(), lambda: self._opened(plan, pid, ours, done))
+
+    def _opened(self, plan: PodPlan, pid: int, answer: socket.socket, done: Done) -> None:
+        self._reactor.remove(answer.fileno())
+        try:
+            message, descriptors = wire.receive(answer)
+        except (wire.Closed, OSError) as error:
+            message, descriptors = {"error": f"the pod's namespaces could not be made: {error}"}, []
+        answer.close()
+        os.waitpid(pid, 0)
+        if descriptors and plan.uid not in self._rooms:
+            self._rooms[plan.uid] = Room(
+                plan, Pod(dict(zip(namespaces.kinds(plan), descriptors, strict=True)))
+            )
+        done(str(message.get("error", "")))
+
+    def close_pod(self, uid: str, done: Done) -> None:
+        """End all that runs in it; told when the last of it is gone."""
+        room = self._rooms.get(uid)
+        if room is None:
+            layers.remove(self.kit.path("pods", uid))
+            done("")
+            return
+        room.farewells.append(done)
+        for one in self._of(uid):
+            kill(one)
+        self._leave(uid)
+
+    def _leave(self, uid: str) -> None:
+        room = self._rooms.get(uid)
+        if room is None or not room.farewells or self._of(uid):
+            return
+        del self._rooms[uid]
+        room.pod.close()
+        layers.remove(self.kit.path("pods", uid))
+        for done in room.farewells:
+            done("")
+
+    def _of(self, uid: str) -> list[Supervised]:
+        return [one for one in self._supervised.values() if one.pod == uid]
+
+    @property
+    def uids(self) -> list[str]:
+        return list(self._rooms)
+
+    # --- containers ---------------------------------------------------------------------------------------
+
+    def run(self, plan: ContainerPlan, connection: socket.socket) -> None:
+        """Start a supervisor, which answers the caller itself."""
+        room = self._rooms.get(plan.pod.uid)
+        if room is None or room.farewells:
+            raise LookupError(f"pod {plan.pod.namespace}/{plan.pod.name} is not open")
+        place = records.folder(self.kit.options.folder, plan.pod.uid, plan.name, plan.attempt)
+        if os.path.isdir(place):
+            raise LookupError(f"container {plan.name} has run for the {plan.attempt}. time already")
+        layer = self._layer()
+        job = Job(plan, self.kit, room.pod, Layer(layer), place)
+        keep = [connection.fileno(), *room.pod.spaces.values()]
+        self.kit.base()  # found out once for all, not in each child
+        pid = spawn(lambda: 0 if supervisor.supervise(job, connection) else 3, keep)
+        self._look_after(pid, plan.pod.uid, place, layer, is_child=True)
+
+    def exec(self, request: Message, run: Run, connection: socket.socket) -> None:
+        self.spawn(lambda: joining.execute(request, run, connection), [connection.fileno()])
+
+    def connect(self, uid: str, port: int, connection: socket.socket) -> None:
+        room = self._rooms.get(uid)
+        if room is None:
+            raise LookupError(f"pod {uid} is not open")
+        network = room.pod.spaces.get("net", -1)
+        keep = [connection.fileno(), network]
+        self.spawn(lambda: joining.connect(network, room.plan.address, port, connection), keep)
+
+    def adopt(self, former: list[Run]) -> None:
+        """Take over from a holder that was killed."""
+        for run in former:
+            place = records.folder(self.kit.options.folder, run.pod, run.container, run.attempt)
+            if run.pod not in self._rooms:
+                self._rooms[run.pod] = self._rejoined(run)
+            self._look_after(run.supervisor.pid, run.pod, place, run.layer, is_child=False)
+        in_use = {run.layer for run in former}
+        for entry in os.scandir(self.kit.path("layers")):
+            if entry.path not in in_use:
+                self._clean(entry.path)
+
+    def _rejoined(self, run: Run) -> Room:
+        with open(self.kit.path("pods", run.pod, "pod.json")) as file:
+            plan = wire.pod_plan(json.load(file))
+        return Room(plan, namespaces.rejoin_pod(run.supervisor.pid, plan))
+
+    # --- supervisors --------------------------------------------------------------------------------------
+
+    def _look_after(self, pid: int, pod: str, place: str, layer: str, *, is_child: bool) -> None:
+        handle = os.pidfd_open(pid)
+        one = Supervised(pid, pod, place, layer, is_child, handle)
+        self._supervised[pid] = one
+        self._reactor.add(handle, lambda: self._ended(one))
+
+    def _ended(self, one: Supervised) -> None:
+        self._reactor.remove(one.handle)
+        os.close(one.handle)
+        del self._supervised[one.pid]
+        is_clean = one.is_child and os.waitpid(one.pid, 0)[1] == 0
+        run = records.read_run(one.place)
+        if run is not None and records.read_ending(one.place) is None:
+            records.write_lost(one.place, run, _LOST)
+            cgroups.remove(run.cgroups)
+            is_clean = False
+        self._return(one.layer, is_clean)
+        self._leave(one.pod)
+
+    def _layer(self) -> str:
+        if self._spare:
+            return self._spare.pop()
+        self._layers += 1
+        return self.kit.path("layers", f"{os.getpid()}-{self._layers}")
+
+    def _return(self, layer: str, is_clean: bool) -> None:
+        if is_clean and len(self._spare) < _SPARE_LAYERS:
+            self._spare.append(layer)
+        else:
+            self._clean(layer)
+
+    def _clean(self, path: str) -> None:
+        def work() -> int:
+            os.nice(10)
+            layers.remove(path)
+            return 0
+
+        self.spawn(work, [])
+
+    def spawn(self, work: Callable[[], int], keep: list[int]) -> None:
+        """For children that answer by themselves, or not at all."""
+        pid = spawn(work, keep)
+        handle = os.pidfd_open(pid)
+        self._reactor.add(handle, lambda: self._reap(pid, handle))
+
+    def _reap(self, pid: int, handle: int) -> None:
+        self._reactor.remove(handle)
+        os.close(handle)
+        os.waitpid(pid, 0)
+
+
+def kill(one: Supervised) -> None:
+    """End the container; the supervisor sees it and ends too. One that has none yet is ended itself."""
+    run = records.read_run(one.place)
+    target = run.init.pid if run is not None and records.is_alive(run.init) else one.pid
+    if run is not None and records.read_ending(one.place) is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(target, signal.SIGKILL)

@@ -1,0 +1,174 @@
+"""Short visits to a container from outside: commands run in it, connections made in it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import pty
+import select
+import signal
+import socket
+import termios
+from typing import TYPE_CHECKING
+
+from trainshed.runner.process.records import Run
+from trainshed.runner.process.supervision import exit_code
+from trainshed.runner.sandbox import cgroups, syscalls, wire
+from trainshed.runner.sandbox.arguments import CAPABILITY_MASK
+
+if TYPE_CHECKING:
+    from trainshed.kube.objects import Object as Message
+
+_CONNECT_SECONDS = 5.0
+_SPACES = {
+    "ipc": syscalls.CLONE_NEWIPC,
+    "uts": syscalls.CLONE_NEWUTS,
+    "net": syscalls.CLONE_NEWNET,
+    "pid": syscalls.CLONE_NEWPID,
+    "mnt": syscalls.CLONE_NEWNS,
+}
+
+
+# --- connections ------------------------------------------------------------------------------------------
+
+
+def connect(network: int, address: str, port: int, connection: socket.socket) -> int:
+    """Called in a child: connect from inside the pod and hand the connection over."""
+    if network >= 0:
+        syscalls.setns(network, syscalls.CLONE_NEWNET)
+    try:
+        try:
+            made = socket.create_connection(("127.0.0.1", port), _CONNECT_SECONDS)
+        except ConnectionRefusedError:
+            made = socket.create_connection((address, port), _CONNECT_SECONDS)
+    except OSError as error:
+        wire.send(connection, {"errno": error.errno or errno.ETIMEDOUT})
+        return 1
+    wire.send(connection, {}, [made.fileno()])
+    return 0
+
+
+# --- commands ---------------------------------------------------------------------------------------------
+
+
+def execute(request: Message, run: Run, connection: socket.socket) -> int:
+    """Called in a child: run a command in the container until it ends or the caller leaves."""
+    env = {**_environment(run.pid), **request["env"]}
+    try:
+        _enter(run)
+    except OSError as error:
+        wire.send(connection, {"missing": f"container {run.container} does not run: {error.strerror}"})
+        return 1
+    ends = _Terminal() if request["tty"] else _Pipes(request["stdin"])
+    failure, failed = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _become(ends, request["argv"], env, run.workdir)
+        except OSError as error:
+            os.write(failed, f"{error.errno}".encode())
+        os._exit(127)
+    os.close(failed)
+    ends.close_theirs()
+    trouble = os.read(failure, 16)
+    if trouble:
+        os.waitpid(pid, 0)
+        wire.send(connection, {"error": _words(request["argv"][0], int(trouble))})
+        return 1
+    wire.send(connection, {}, ends.ours)
+    ends.close_ours()
+    return _await(pid, connection)
+
+
+def _await(pid: int, connection: socket.socket) -> int:
+    handle = os.pidfd_open(pid)
+    ready, _, _ = select.select([handle, connection.fileno()], [], [])
+    if handle not in ready:  # the caller has left
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    with contextlib.suppress(OSError):
+        wire.send(connection, {"code": exit_code(status)})
+    return 0
+
+
+def _environment(pid: int) -> dict[str, str]:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            pairs = [entry.partition(b"=") for entry in file.read().split(b"\0") if entry]
+    except OSError:
+        return {}
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
+def _enter(run: Run) -> None:
+    """Join all namespaces of the container, and its limits."""
+    cgroups.enter(run.cgroups)
+    own, theirs = os.stat("/proc/self/ns/user"), os.stat(f"/proc/{run.pid}/ns/user")
+    handles = {kind: os.open(f"/proc/{run.pid}/ns/{kind}", os.O_RDONLY) for kind in _SPACES}
+    if own.st_ino != theirs.st_ino:
+        user = os.open(f"/proc/{run.pid}/ns/user", os.O_RDONLY)
+        syscalls.setns(user, syscalls.CLONE_NEWUSER)
+    for kind, handle in handles.items():
+        syscalls.setns(handle, _SPACES[kind])
+        os.close(handle)
+    os.chdir("/")
+
+
+def _words(name: str, number: int) -> str:
+    if number == errno.ENOENT and "/" not in name:
+        return f'exec: "{name}": executable file not found in $PATH'
+    return f'exec: "{name}": {os.strerror(number).lower()}'
+
+
+class _Pipes:
+    def __init__(self, stdin: bool) -> None:
+        reading, writing = os.pipe() if stdin else (os.open(os.devnull, os.O_RDONLY), -1)
+        (out, out_theirs), (err, err_theirs) = os.pipe(), os.pipe()
+        self._theirs = (reading, out_theirs, err_theirs)
+        self.ours = [out, err, *([writing] if stdin else [])]
+
+    def wear(self) -> None:
+        for number, descriptor in enumerate(self._theirs):
+            os.dup2(descriptor, number)
+
+    def close_theirs(self) -> None:
+        for descriptor in self._theirs:
+            os.close(descriptor)
+
+    def close_ours(self) -> None:
+        for descriptor in self.ours:
+            os.close(descriptor)
+
+
+class _Terminal:
+    """Opened inside the container, so that the command finds its terminal in /dev/pts."""
+
+    def __init__(self) -> None:
+        ours, self._theirs = pty.openpty()
+        self.ours = [ours]
+
+    def wear(self) -> None:
+        for number in range(3):
+            os.dup2(self._theirs, number)
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    def close_theirs(self) -> None:
+        os.close(self._theirs)
+
+    def close_ours(self) -> None:
+        os.close(self.ours[0])
+
+
+def _become(ends: _Pipes | _Terminal, argv: list[str], env: dict[str, str], workdir: str) -> None:
+    os.setsid()
+    ends.wear()
+    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    with contextlib.suppress(OSError):
+        os.chdir(workdir)
+    syscalls.renounce_new_privileges()
+    syscalls.keep_capabilities(CAPABILITY_MASK)
+    os.execvpe(argv[0], argv, env)

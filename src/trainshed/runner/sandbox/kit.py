@@ -1,0 +1,84 @@
+"""What the holder knows of this machine when it makes a sandbox."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, field
+
+from trainshed.runner.sandbox import base, layers, syscalls
+from trainshed.runner.sandbox.base import Base
+from trainshed.runner.sandbox.cgroups import Cgroups
+from trainshed.runner.sandbox.layers import Layer
+from trainshed.runner.sandbox.network import Addresses
+
+TRUSTED, PLAIN = "", ",userxattr"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the agent decides; handed over as JSON."""
+
+    folder: str
+    bwrap: str
+    slirp: str
+    prefix: str
+    """The first two numbers of the pods' addresses."""
+    hidden: tuple[str, ...] = ()
+    visible: tuple[str, ...] = ()
+    overlay: bool = True
+
+
+@dataclass(slots=True)
+class Kit:
+    options: Options
+    is_root: bool
+    """Root of the machine, not just of a user namespace."""
+    addresses: Addresses
+    cgroups: Cgroups = field(default_factory=Cgroups)
+    overlay: str | None = None
+    """The options of an overlay; None where there are none."""
+    _mounts: str = ""
+    _base: Base = field(default_factory=Base)
+
+    def path(self, *names: str) -> str:
+        return os.path.join(self.options.folder, *names)
+
+    def base(self) -> Base:
+        """What of the host's tree containers see; found anew when the host mounts something."""
+        with open("/proc/self/mountinfo") as file:
+            found = file.read()
+        if found != self._mounts:
+            self._base, self._mounts = self._find(found), found
+        return self._base
+
+    def _find(self, mountinfo: str) -> Base:
+        mounts = [one for one in base.parse_mounts(mountinfo) if not self._is_ours(one.point)]
+        if self.is_root and self.overlay is not None:
+            return base.whole(mounts, os.path.isdir)
+        return base.in_parts(mounts, layers.listing, overlay=self.overlay is not None)
+
+    def _is_ours(self, point: str) -> bool:
+        return point.startswith(self.options.folder + "/")
+
+
+def probe_overlay(folder: str, is_root: bool) -> str | None:
+    """The options with which overlays work here, tried for real; None when they do not."""
+    for options in (TRUSTED, PLAIN) if is_root else (PLAIN,):
+        layer = Layer(os.path.join(folder, f"probe{len(options)}"))
+        try:
+            layer.make()
+            if not layer.mount(Base(("/usr",)), options=options):
+                os.mkdir(f"{layer.tree}/usr/.trainshed-probe")
+                return options
+        except OSError:
+            continue
+        finally:
+            _dismantle(layer)
+    return None
+
+
+def _dismantle(layer: Layer) -> None:
+    with contextlib.suppress(OSError):
+        syscalls.unmount(f"{layer.tree}/usr")
+    layers.remove(layer.path)

@@ -1,0 +1,126 @@
+"""The one step in which a sandbox comes to life; another way to start one would replace just this."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import termios
+from dataclasses import dataclass
+
+from trainshed.runner.plan import ContainerPlan
+from trainshed.runner.process.supervision import Plumbing
+from trainshed.runner.sandbox import cgroups
+from trainshed.runner.sandbox.kit import Kit
+
+_PATIENCE = 200
+"""How often to look whether the command has taken bubblewrap's place before it is believed."""
+
+
+@dataclass(slots=True)
+class Launch:
+    """A sandbox that is being made by `bwrap`."""
+
+    bwrap: int
+    program: str
+    status: int
+    """Where bubblewrap tells of itself."""
+    init: int = 0
+    command: int = 0
+    _told: bytes = b""
+    _looked: int = 0
+
+    def has_begun(self) -> bool:
+        """Whether the container's own program runs."""
+        if not self.init:
+            self.init = _number(self._read(), "child-pid") or 0
+        if self.init and not self.command:
+            self.command = _first_child(self.init)
+        self._looked += 1
+        return bool(self.command) and (_program(self.command) != self.program or self._looked > _PATIENCE)
+
+    def did_run(self) -> bool:
+        """After its end: whether the program was run at all. Bubblewrap tells an exit code only then."""
+        told = self._read()
+        self.init = self.init or _number(told, "child-pid") or 0
+        return _number(told, "exit-code") is not None
+
+    def _read(self) -> bytes:
+        with contextlib.suppress(BlockingIOError):
+            while piece := os.read(self.status, 4096):
+                self._told += piece
+        return self._told
+
+
+def _number(told: bytes, name: str) -> int | None:
+    """Bubblewrap writes one JSON object per line, in pieces."""
+    for line in told.split(b"\n")[:-1]:
+        found = json.loads(line).get(name)
+        if found is not None:
+            return int(found)
+    return None
+
+
+def _first_child(init: int) -> int:
+    try:
+        with open(f"/proc/{init}/task/{init}/children") as file:
+            return int(file.read().split()[0])
+    except (OSError, IndexError):
+        return 0
+
+
+def _program(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
+
+
+def launch(
+    kit: Kit, plan: ContainerPlan, words: list[str], plumbing: Plumbing, groups: tuple[str, ...]
+) -> Launch:
+    status, told = os.pipe()
+    os.set_blocking(status, False)
+    # Not on the command line: everybody may read that, and there are secrets in the environment.
+    given = os.memfd_create("arguments", 0)
+    os.write(given, b"".join(os.fsencode(word) + b"\0" for word in words))
+    os.lseek(given, 0, os.SEEK_SET)
+    pid = os.fork()
+    if pid == 0:
+        argv = [kit.options.bwrap, "--args", str(given), "--json-status-fd", str(told), "--", *plan.argv]
+        try:
+            os.set_inheritable(told, True)
+            _become(kit, plan, plumbing, groups, argv)
+        except BaseException as error:
+            os.write(2, f"bwrap: {error}\n".encode())
+        os._exit(127)
+    os.close(told)
+    os.close(given)
+    plumbing.close_theirs()
+    return Launch(pid, os.path.realpath(kit.options.bwrap), status)
+
+
+def _become(
+    kit: Kit, plan: ContainerPlan, plumbing: Plumbing, groups: tuple[str, ...], argv: list[str]
+) -> None:
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    cgroups.enter(groups)
+    plumbing.wear()
+    os.setsid()
+    if plan.tty:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if kit.is_root and plan.user:
+        _switch(plan.user, plan.group)
+    os.chdir("/")
+    os.execve(argv[0], argv, {})
+
+
+def _switch(user: int, group: int | None) -> None:
+    own = user if group is None else group
+    os.setgroups([own])
+    os.setresgid(own, own, own)
+    os.setresuid(user, user, user)

@@ -1,0 +1,135 @@
+"""The private writable layer of each container, and the tree it is part of.
+
+A layer that nothing was written to is used again: making and removing its folders costs more than the mounts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+
+from trainshed.runner.sandbox import syscalls
+from trainshed.runner.sandbox.base import Base, Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A folder with: `root` the tree, `tmp` its /tmp, and for each overlay its `u`pper and `w`ork folder."""
+
+    path: str
+
+    @property
+    def tree(self) -> str:
+        return f"{self.path}/root"
+
+    @property
+    def tmp(self) -> str:
+        return f"{self.path}/tmp"
+
+    def upper(self, number: int) -> str:
+        return f"{self.path}/u{number}"
+
+    def work(self, number: int) -> str:
+        return f"{self.path}/w{number}"
+
+    def make(self) -> None:
+        if not os.path.isdir(self.path):
+            for folder, mode in ((self.path, 0o700), (self.tree, 0o755), (self.tmp, 0o1777)):
+                os.mkdir(folder)
+                os.chmod(folder, mode)
+
+    def mount(self, base: Base, lower: str = "/", options: str = "") -> list[str]:
+        """Lay the overlays in our own mount namespace. The folders that cannot have one are the answer."""
+        refused = []
+        for number, folder in enumerate(base.overlays):
+            for needed in (self.upper(number), self.work(number)):
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(needed)
+            if not self._overlay(number, folder, lower, options):
+                refused.append(folder)
+        return refused
+
+    def _overlay(self, number: int, folder: str, lower: str, extra: str) -> bool:
+        target = self.tree + folder.rstrip("/")
+        below = lower.rstrip("/") + folder
+        try:
+            os.makedirs(target, exist_ok=True)
+            _same_mode(below, self.upper(number))
+            options = f"lowerdir={_escaped(below)},upperdir={_escaped(self.upper(number))}"
+            options += f",workdir={_escaped(self.work(number))}{extra}"
+            syscalls.mount("overlay", target, "overlay", 0, options)
+        except OSError:
+            return False
+        return True
+
+    def furnish(self, base: Base) -> None:
+        """The parts of the tree that are neither overlays nor binds."""
+        for folder in base.folders:
+            os.makedirs(self.tree + folder, exist_ok=True)
+        for path, target in base.links:
+            with contextlib.suppress(FileExistsError):
+                os.symlink(target, self.tree + path)
+
+    def is_untouched(self, base: Base) -> bool:
+        """Whether nothing was written, so that another container may have it."""
+        uppers = [self.upper(number) for number in range(len(base.overlays))]
+        if any(os.listdir(folder) for folder in (self.tmp, *uppers)):
+            return False
+        if "/" in base.overlays:
+            return True
+        ours = {*base.overlays, *base.binds, *base.folders, *(path for path, _ in base.links)}
+        made = [folder.rstrip("/") for folder in ("/", *base.folders)]
+        return all(f"{folder}/{name}" in ours for folder in made for name in os.listdir(self.tree + folder))
+
+
+def _same_mode(below: str, upper: str) -> None:
+    """The root of an overlay looks like its upper folder."""
+    found = os.stat(below)
+    mode = stat.S_IMODE(found.st_mode)
+    if stat.S_IMODE(os.stat(upper).st_mode) != mode:
+        os.chmod(upper, mode)
+
+
+def _escaped(path: str) -> str:
+    return path.replace("\\", "\\\\").replace(",", "\\,").replace(":", "\\:")
+
+
+def listing(folder: str) -> list[Entry]:
+    """The entries of a folder of the host, as far as we may look."""
+    try:
+        found = list(os.scandir(folder))
+    except OSError:
+        return []
+    return [_entry(one) for one in sorted(found, key=lambda one: one.name)]
+
+
+def _entry(one: os.DirEntry[str]) -> Entry:
+    if one.is_symlink():
+        return Entry(one.name, "link", os.readlink(one.path))
+    if not one.is_dir(follow_symlinks=False):
+        return Entry(one.name, "file")
+    return Entry(one.name, "folder" if os.access(one.path, os.R_OK | os.X_OK) else "closed")
+
+
+def remove(path: str) -> None:
+    """Remove a folder with all in it, also what is closed to us; harmless when there is none."""
+    shutil.rmtree(path, onerror=_insist)
+
+
+def _insist(
+    function: Callable[..., object],
+    path: str,
+    _: tuple[type[BaseException], BaseException, TracebackType],
+) -> None:
+    with contextlib.suppress(OSError):
+        os.chmod(os.path.dirname(path), 0o700)
+        os.chmod(path, 0o700)
+        if function in (os.open, os.scandir, os.lstat):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            function(path)

@@ -1,0 +1,141 @@
+"""The agent's side of the holder: starting it, asking it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import logging
+import os
+import socket
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO
+
+from trainshed.kube.objects import Object
+from trainshed.runner.process import waiting
+from trainshed.runner.sandbox import holder, wire
+from trainshed.runner.sandbox.kit import Options
+
+log = logging.getLogger(__name__)
+
+_START_SECONDS = 30.0
+
+
+class Link:
+    """Asks the holder; one that has died is replaced, and joins the namespaces its predecessor left."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._starting = asyncio.Lock()
+
+    async def start(self) -> Object:
+        """The facts about the holder; one that still runs is used on."""
+        try:
+            return (await self._ask({"do": "hello"}))[0]
+        except ConnectionError:
+            await self._spawn()
+            return (await self._ask({"do": "hello"}))[0]
+
+    async def ask(self, request: Object) -> tuple[Object, list[int]]:
+        """The answer and the descriptors that came with it. Raises `OSError`."""
+        answer, descriptors, connection = await self.converse(request)
+        connection.close()
+        return answer, descriptors
+
+    async def converse(self, request: Object) -> tuple[Object, list[int], socket.socket]:
+        """The same, with the connection left open for what else will be said."""
+        connection = await self._connected()
+        try:
+            await asyncio.get_running_loop().sock_sendall(connection, wire.encode(request))
+            answer, descriptors = await receive(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return answer, descriptors, connection
+
+    async def _ask(self, request: Object) -> tuple[Object, list[int]]:
+        connection = await self._connect()
+        try:
+            await asyncio.get_running_loop().sock_sendall(connection, wire.encode(request))
+            return await receive(connection)
+        finally:
+            connection.close()
+
+    async def _connected(self) -> socket.socket:
+        try:
+            return await self._connect()
+        except ConnectionError:
+            async with self._starting:
+                try:
+                    return await self._connect()
+                except ConnectionError:
+                    log.warning("The sandboxes' holder is gone; starting another")
+                    await self._spawn()
+                    return await self._connect()
+
+    async def _connect(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.setblocking(False)
+        try:
+            place = os.open(self._options.folder, os.O_RDONLY)
+            try:
+                path = f"/proc/self/fd/{place}/{holder.SOCKET}"
+                await asyncio.get_running_loop().sock_connect(connection, path)
+            finally:
+                os.close(place)
+        except OSError as error:
+            connection.close()
+            raise ConnectionRefusedError(error.errno or errno.ECONNREFUSED, "no holder answers") from error
+        return connection
+
+    async def _spawn(self) -> None:
+        with _words_file(self._options.folder) as said:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-I",
+                "-S",
+                holder.__file__,
+                json.dumps(asdict(self._options)),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=said,
+                start_new_session=True,
+            )
+        assert process.stdout is not None
+        async with asyncio.timeout(_START_SECONDS):
+            ready = await process.stdout.readline()
+        if ready != b"ready\n":
+            raise OSError(f"sandboxes cannot be made here: {_last_words(self._options.folder)}")
+
+
+def _words_file(folder: str) -> BinaryIO:
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return open(os.path.join(folder, "holder.log"), "wb")
+
+
+def _last_words(folder: str) -> str:
+    lines = Path(folder, "holder.log").read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "the holder ended at once"
+
+
+async def receive(connection: socket.socket) -> tuple[Object, list[int]]:
+    """The next message. Raises `ConnectionResetError` when there will be none."""
+    assembly = wire.Assembly()
+    while not assembly.is_complete:
+        data, descriptors = await _piece(connection, assembly.missing)
+        if not data:
+            raise ConnectionResetError(errno.ECONNRESET, "the sandbox's supervisor ended without a word")
+        assembly.add(data, descriptors)
+    return assembly.message(), assembly.descriptors
+
+
+async def _piece(connection: socket.socket, most: int) -> tuple[bytes, list[int]]:
+    while True:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(connection, most, 8)
+        except BlockingIOError:
+            await waiting.readable(connection.fileno())
+        else:
+            return data, descriptors

@@ -1,0 +1,80 @@
+"""The node's own network: a bridge in a namespace of its own, and one wire from it to each pod."""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass
+
+from trainshed.runner.sandbox.netlink import Netlink
+
+BRIDGE = "pods"
+WIRE = "eth0"
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The /16 all pods are in, and who has the first few addresses."""
+
+    prefix: str
+    """The first two numbers, such as `10.244`."""
+
+    @property
+    def network(self) -> str:
+        return f"{self.prefix}.0.0/16"
+
+    @property
+    def bridge(self) -> str:
+        return f"{self.prefix}.0.1"
+
+    @property
+    def gateway(self) -> str:
+        return f"{self.prefix}.0.2"
+
+    @property
+    def names(self) -> str:
+        """slirp4netns answers name queries here."""
+        return f"{self.prefix}.0.3"
+
+
+class NodeNetwork:
+    """The bridge; made by a process that is in the node's namespace, and usable after it has left."""
+
+    def __init__(self, addresses: Addresses) -> None:
+        self.addresses = addresses
+        self._netlink = Netlink()
+        self._bridge = self._find() or self._make()
+
+    def _find(self) -> int:
+        try:
+            return self._netlink.index(BRIDGE)
+        except OSError:
+            return 0
+
+    def _make(self) -> int:
+        self._netlink.up("lo")
+        self._netlink.add_bridge(BRIDGE)
+        index = self._netlink.index(BRIDGE)
+        self._netlink.add_address(index, self.addresses.bridge, 16)
+        return index
+
+    def attach(self, name: str) -> None:
+        """Make an interface that is there (the way out) a port of the bridge."""
+        self._netlink.enslave(name, self._bridge)
+
+    def wire(self, address: str, is_open: bool) -> None:
+        """Called in the pod's own new namespace: give it its address. `is_open`: there is a way out."""
+        packed = socket.inet_aton(address)
+        own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        name = f"pod{packed[2]:02x}{packed[3]:02x}"
+        # Neighbours remember hardware addresses: the next pod with the same address has the same one.
+        self._netlink.add_pair(name, self._bridge, WIRE, b"\x02\x74" + packed, own)
+        os.close(own)
+        inner = Netlink()
+        inner.up("lo")
+        inner.up(WIRE)
+        index = inner.index(WIRE)
+        inner.add_address(index, address, 16)
+        if is_open:
+            inner.add_default_route(index, self.addresses.gateway)
+        inner.close()
