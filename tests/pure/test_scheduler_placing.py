@@ -192,6 +192,11 @@ def required(expressions: list[Object], part: str = "matchExpressions") -> Objec
     return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{part: expressions}]}}}
 
 
+def preferred(expressions: list[Object]) -> Object:
+    term = {"weight": 10, "preference": {"matchExpressions": expressions}}
+    return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
 @pytest.mark.parametrize(
     "spec",
     [
@@ -200,9 +205,7 @@ def required(expressions: list[Object], part: str = "matchExpressions") -> Objec
         {"affinity": required([{"key": "zone", "operator": "NotIn", "values": ["a"]}])},
         {"affinity": required([{"key": "memory", "operator": "Gt", "values": ["100"]}])},
         {"affinity": required([{"key": "metadata.name", "operator": "In", "values": ["b"]}], "matchFields")},
-        {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{
-            "weight": 10, "preference": {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b"]}]}
-        }]}}},
+        {"affinity": preferred([{"key": "zone", "operator": "In", "values": ["b"]}])},
     ],
 )  # fmt: skip
 def test_labels_and_affinity_lead_to_the_node_that_fits(spec: Object) -> None:

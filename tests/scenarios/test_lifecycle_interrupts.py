@@ -52,7 +52,7 @@ MOMENTS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_start_that_is_broken_off_leaves_no_server(place: Place, moment: str, sign: int) -> None:
-    with place.begin("up", "--port", "0") as starting:
+    with place.begin("up", "--server-only", "--port", "0") as starting:
         until(lambda: MOMENTS[moment](place.root))
         starting.send_signal(sign)
         printed, complaints = starting.communicate(timeout=SECONDS)
@@ -68,7 +68,7 @@ def test_a_start_that_is_broken_off_leaves_no_server(place: Place, moment: str, 
 
 @pytest.mark.parametrize("look", ["down", "status"])
 def test_a_start_whose_starter_was_killed_is_waited_for(place: Place, look: str) -> None:
-    with place.begin("up", "--port", "0") as starting:
+    with place.begin("up", "--server-only", "--port", "0") as starting:
         until(lambda: servers_of(place.root))
         starting.kill()
         starting.communicate(timeout=SECONDS)
@@ -96,7 +96,7 @@ def test_ctrl_c_in_the_first_moments_prints_no_traceback() -> None:
 
 @pytest.mark.parametrize("lost", ["", "store", "server.json"])
 def test_a_server_whose_files_were_removed_stops_by_itself(place: Place, lost: str) -> None:
-    place.run("up", "--port", "0")
+    place.run("up", "--server-only", "--port", "0")
     server = psutil.Process(place.status()["pids"]["apiserver"])
     gone = place.root / lost
     gone.unlink() if gone.is_file() else shutil.rmtree(gone)
@@ -106,10 +106,10 @@ def test_a_server_whose_files_were_removed_stops_by_itself(place: Place, lost: s
 
 
 def test_a_folder_made_anew_is_not_the_old_servers(place: Place) -> None:
-    place.run("up", "--port", "0")
+    place.run("up", "--server-only", "--port", "0")
     first = place.status()["pids"]["apiserver"]
     shutil.rmtree(place.root)
-    place.run("up", "--port", "0")
+    place.run("up", "--server-only", "--port", "0")
     second = place.status()["pids"]["apiserver"]
     psutil.wait_procs([psutil.Process(first)] if psutil.pid_exists(first) else [], vigil.SECONDS + 20)
     assert processes.birth(first) is None

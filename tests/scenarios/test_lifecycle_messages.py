@@ -77,9 +77,11 @@ def test_hints_lead_to_the_same_folder(tmp_path: Path) -> None:
     where = f"--data-dir {shlex.quote(str(place.root))}"
     assert f"{command} up {where}." in one_line_error(place.run("status", code=3))
     assert f"{command} up {where}." in one_line_error(place.run("kubeconfig", code=3))
-    assert f"{command} down {where}\n" in place.run("up", "--port", "0").stdout
+    assert f"{command} down {where}\n" in place.run("up", "--server-only", "--port", "0").stdout
     home = {**place.surroundings(), "TRAINSHED_HOME": str(place.root)}
-    again = subprocess.run(place.command("up")[:-2], capture_output=True, text=True, timeout=90, env=home)
+    again = subprocess.run(
+        place.command("up", "--server-only")[:-2], capture_output=True, text=True, timeout=90, env=home
+    )
     assert f"{command} down {where}\n" in again.stdout
     place.run("down")
 
@@ -105,12 +107,12 @@ def test_the_command_is_printed_as_it_was_called(tmp_path: Path, on_path: bool) 
 
 
 def test_another_port_or_address_while_it_runs_is_refused(place: Place) -> None:
-    place.run("up", "--port", "0")
+    place.run("up", "--server-only", "--port", "0")
     port = place.status()["address"]["port"]
-    place.run("up", "--port", str(port), "--bind", "127.0.0.1")
+    place.run("up", "--server-only", "--port", str(port), "--bind", "127.0.0.1")
     other = "7000" if port != 7000 else "7001"
     for asked in (("--port", other), ("--bind", "0.0.0.0"), ("--foreground", "--port", other)):
-        error = one_line_error(place.run("up", *asked, code=3))
+        error = one_line_error(place.run("up", "--server-only", *asked, code=3))
         assert f"https://127.0.0.1:{port}" in error
         assert f"down --data-dir {place.root}" in error
 
@@ -118,13 +120,13 @@ def test_another_port_or_address_while_it_runs_is_refused(place: Place) -> None:
 @pytest.mark.parametrize("bind", ["", " ", "a b", "0 x", "." * 300])
 def test_what_is_no_address_is_wrong_usage(tmp_path: Path, bind: str) -> None:
     place = Place(tmp_path / "data")
-    assert "--bind" in one_line_error(place.run("up", "--port", "0", "--bind", bind, code=2))
+    assert "--bind" in one_line_error(place.run("up", "--server-only", "--port", "0", "--bind", bind, code=2))
     assert not place.root.exists()
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "0", "::"])
 def test_listening_everywhere_is_said_and_works_from_elsewhere(place: Place, bind: str) -> None:
-    printed = place.run("up", "--port", "0", "--bind", bind).stdout
+    printed = place.run("up", "--server-only", "--port", "0", "--bind", bind).stdout
     assert "every interface of this machine" in printed
     assert "every interface of this machine" in place.run("status").stdout
     assert "every interface" in place.log
@@ -140,10 +142,10 @@ def test_listening_everywhere_is_said_and_works_from_elsewhere(place: Place, bin
 
 
 def test_a_taken_port_names_the_trainshed_that_has_it(place: Place, tmp_path: Path) -> None:
-    place.run("up", "--port", "0")
+    place.run("up", "--server-only", "--port", "0")
     found = place.status()
     port, pid = found["address"]["port"], found["pids"]["apiserver"]
-    error = one_line_error(Place(tmp_path / "other").run("up", "--port", str(port), code=3))
+    error = one_line_error(Place(tmp_path / "other").run("up", "--server-only", "--port", str(port), code=3))
     assert f"in use by Trainshed (process {pid}, data folder {place.root})" in error
     assert f"down --data-dir {place.root}." in error
 
@@ -153,13 +155,15 @@ def test_a_taken_port_names_the_program_that_has_it(place: Place) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert f"(process {os.getpid()})" in one_line_error(place.run("up", "--port", str(port), code=3))
+        assert f"(process {os.getpid()})" in one_line_error(
+            place.run("up", "--server-only", "--port", str(port), code=3)
+        )
 
 
 @pytest.mark.parametrize("name", ["kubeconfig", "server.json", "server.log", "up.lock"])
 def test_a_folder_where_a_file_belongs_is_named(place: Place, name: str) -> None:
     (place.root / name).mkdir(parents=True)
-    error = one_line_error(place.run("up", "--port", "0", code=3))
+    error = one_line_error(place.run("up", "--server-only", "--port", "0", code=3))
     assert f"{place.root / name} is a folder where a file belongs. Hint: " in error
     (place.root / name).rmdir()
 
@@ -167,7 +171,7 @@ def test_a_folder_where_a_file_belongs_is_named(place: Place, name: str) -> None
 def test_a_strangers_database_is_left_alone(place: Place) -> None:
     (place.root / "store").mkdir(parents=True)
     (place.root / "store" / "store.db").write_text("something else" * 100)
-    error = one_line_error(place.run("up", "--port", "0", code=3))
+    error = one_line_error(place.run("up", "--server-only", "--port", "0", code=3))
     assert "is not a database of ours. Hint: move it away" in error
     assert "Traceback" not in place.log
     assert "is not a database of ours" in place.run("doctor", code=1).stdout
@@ -228,14 +232,14 @@ def test_piped_tables_have_nothing_after_the_end_of_a_line(place: Place) -> None
 
 
 def test_doctor_knows_its_own_server(place: Place) -> None:
-    place.run("up", "--port", "0")
+    place.run("up", "--server-only", "--port", "0")
     found = json.loads(place.run("doctor", "-o", "json").stdout)
     assert all("torch" not in check["fix"] for check in found["checks"])
     assert found["healthy"] is True
 
 
 def test_in_the_foreground_it_says_how_to_stop_it_and_logs_no_false_errors(place: Place) -> None:
-    with place.begin("up", "--foreground", "--port", "0") as server:
+    with place.begin("up", "--server-only", "--foreground", "--port", "0") as server:
         assert server.stdout is not None
         while not (line := server.stdout.readline()).startswith("stop it"):
             assert line, "it ended"
@@ -246,7 +250,7 @@ def test_in_the_foreground_it_says_how_to_stop_it_and_logs_no_false_errors(place
 
 
 def test_status_shows_both_logs(place: Place) -> None:
-    place.run("up", "--port", "0")
+    place.run("up", "--server-only", "--port", "0")
     printed = place.run("status").stdout
     assert str(place.root / "server.log") in printed
     assert str(place.root / "audit.log") in printed

@@ -93,7 +93,7 @@ def up(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Start Trainshed: a Kubernetes API on this machine that runs what it is given."""
+    """Start the API server, the operator and the node agent."""
     listen = Listen(None if bind is None else listening.host(bind), port)
     folder = folder_of(data_dir)
     choices = Choices(
