@@ -20,7 +20,7 @@ from trainshed.loop.informer import Informer
 from trainshed.runner import engines, machine, node, pod_state, serving
 from trainshed.runner.addresses import Addresses
 from trainshed.runner.devices import Devices
-from trainshed.runner.engine import Engine
+from trainshed.runner.engines import NodeEngine
 from trainshed.runner.hosts import HostsFiles
 from trainshed.runner.logs import retention
 from trainshed.runner.objects import Objects
@@ -42,12 +42,7 @@ async def run(client: Client, settings: Settings, folder: Path, ready: Callable[
     """Run the pods of this machine until cancelled; then end them. Whoever kills us leaves them running."""
     folders = Folders(folder)
     folders.pods.mkdir(parents=True, exist_ok=True)
-    try:
-        engine = engines.make(settings.runner, folders.agent)
-    except NotImplementedError:  # no engine yet
-        ready()
-        await asyncio.get_running_loop().create_future()
-    await engine.start()
+    engine = await engines.start(settings.runner, folder)
     async with Tasks() as tasks:
         agent = _Agent(client, settings, folders, engine, tasks)
         try:
@@ -63,12 +58,8 @@ async def clear(settings: Settings, folder: Path) -> None:
     folders = Folders(folder)
     if not folders.agent.is_dir():
         return
-    try:
-        engine = engines.make(settings.runner, folders.agent)
-    except NotImplementedError:  # no engine yet
-        return
     pod_state.mark_drained(folders.pods)
-    await engine.start()
+    engine = await engines.start(settings.runner, folder)
     await engine.adopt()
     await engine.stop()
 
@@ -81,7 +72,7 @@ class _Agent:
     """The parts and how they hang together."""
 
     def __init__(
-        self, client: Client, settings: Settings, folders: Folders, engine: Engine, tasks: Tasks
+        self, client: Client, settings: Settings, folders: Folders, engine: NodeEngine, tasks: Tasks
     ) -> None:
         self._client, self._settings, self._folders = client, settings, folders
         self._engine, self._tasks = engine, tasks
@@ -100,7 +91,7 @@ class _Agent:
             client=self._client,
             engine=self._engine,
             objects=Objects(self._client, self._tasks),
-            addresses=Addresses(engines.network(self._engine)),
+            addresses=Addresses(self._engine.network),
             hosts=hosts,
             folders=folders,
             settings=self._settings,

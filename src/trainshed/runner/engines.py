@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
+import importlib.util
+import logging
 from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Protocol
 
 from trainshed.runner.engine import Engine
+from trainshed.runner.sandbox.engine import SandboxEngine
 from trainshed.runner.settings import RunnerName
 
-
-def make(name: RunnerName, folder: Path) -> Engine:
-    raise NotImplementedError(f"{name} {folder}")
+log = logging.getLogger(__name__)
 
 
-def network(engine: Engine) -> IPv4Network:
-    return IPv4Network("10.244.0.0/16")
+class NodeEngine(Engine, Protocol):
+    network: IPv4Network
+    """Where its pods have their addresses."""
+
+
+async def start(name: RunnerName, root: Path) -> NodeEngine:
+    """The engine that was asked for, started; `auto` is a sandbox where this machine lets us make one.
+
+    Raises `OSError` when it cannot be had.
+    """
+    if name == "process":
+        return await _started(_processes(root))
+    try:
+        return await _started(_sandboxes(root))
+    except OSError as refused:
+        if name == "sandbox":
+            raise
+        log.warning("pods run as plain processes: %s", refused)
+        return await _started(_processes(root))
+
+
+async def _started(engine: NodeEngine) -> NodeEngine:
+    await engine.start()
+    return engine
+
+
+def _sandboxes(root: Path) -> NodeEngine:
+    # Keys, tokens and other pods' files are in the data folder: containers find it empty.
+    return SandboxEngine(root / "agent" / "sandbox", hidden=[root])
+
+
+def _processes(root: Path) -> NodeEngine:
+    if importlib.util.find_spec("trainshed.runner.process.engine") is None:
+        raise OSError("plain processes are not available yet; use --runner sandbox")
+    module = importlib.import_module("trainshed.runner.process.engine")
+    engine: NodeEngine = module.ProcessEngine(root / "agent" / "process")
+    return engine

@@ -1,0 +1,159 @@
+"""What a container finds around it: files, variables, names, devices, peers."""
+
+from __future__ import annotations
+
+import sys
+
+from tests import waits
+from tests.agent.pods import a_container, a_pod, is_over, is_running, phase
+from tests.builders import a_config_map, a_secret
+from trainshed.client.client import Client
+from trainshed.client.requests import LogOptions
+from trainshed.kube.objects import JSON, Object
+
+
+async def said(client: Client, pod: Object) -> list[str]:
+    """The lines of a pod that ran to its end."""
+    await client.create(pod)
+    name = pod["metadata"]["name"]
+    over = await waits.until(client, "pods", name, is_over)
+    text = b"".join([piece async for piece in client.logs(name, options=LogOptions())]).decode()
+    assert phase(over) == "Succeeded", text
+    return text.splitlines()
+
+
+def mounted(script: str, *volumes: Object, **mount: JSON) -> Object:
+    """A pod whose container sees each volume at /<its name>."""
+    mounts = [{"name": one["name"], "mountPath": f"/{one['name']}", **mount} for one in volumes]
+    return a_pod("p", a_container(script, volumeMounts=mounts), volumes=list(volumes))
+
+
+async def test_python_is_the_one_of_the_environment(client: Client) -> None:
+    (found,) = await said(client, a_pod("p", "python -c 'import sys; print(sys.prefix)'"))
+    assert found == sys.prefix
+
+
+async def test_variables_come_from_everywhere(client: Client) -> None:
+    await client.create(a_config_map("settings", {"MODE": "fast"}))
+    await client.create(a_secret("keys", {"token": "s3cret"}))
+    container = a_container(
+        'echo "$(WHO) $A_MODE $TOKEN $NAME $CPUS $(HOSTNAME)"; test "$IP" = "$(hostname -i)"',
+        env=[
+            {"name": "WHO", "value": "ann"},
+            {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "token"}}},
+            {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+            {"name": "CPUS", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}},
+        ],
+        envFrom=[{"prefix": "A_", "configMapRef": {"name": "settings"}}],
+        resources={"limits": {"cpu": "1"}},
+    )
+    (found,) = await said(client, a_pod("p", container))
+    assert found.startswith("ann fast s3cret p 1 ")
+
+
+async def test_files_of_configmaps_and_secrets_have_their_modes(client: Client) -> None:
+    await client.create(a_config_map("code", {"train.sh": "echo trained", "other": "x"}))
+    await client.create(a_secret("keys", {"id": "key"}))
+    items = [{"key": "train.sh", "path": "bin/train", "mode": 0o755}]
+    pod = mounted(
+        "/code/bin/train; ls /code; stat -Lc %a /keys/id; cat /keys/id; touch /code/x 2>/dev/null || echo ro",
+        {"name": "code", "configMap": {"name": "code", "items": items}},
+        {"name": "keys", "secret": {"secretName": "keys", "defaultMode": 0o400}},
+    )
+    assert await said(client, pod) == ["trained", "bin", "400", "keyro"]
+
+
+async def test_a_changed_configmap_reaches_a_running_container(client: Client) -> None:
+    await client.create(a_config_map("live", {"a": "before"}))
+    script = "echo up; while grep -q before /live/a; do sleep 0.05; done; cat /live/a"
+    pod = mounted(script, {"name": "live", "configMap": {"name": "live"}})
+    await client.create(pod)
+    await waits.until(client, "pods", "p", is_running)
+    await client.patch("configmaps", "live", {"data": {"a": "after"}})
+    await waits.until(client, "pods", "p", is_over)
+
+
+async def test_a_pod_reads_about_itself_from_files(client: Client) -> None:
+    items = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]
+    pod = mounted("cat /about/labels", {"name": "about", "downwardAPI": {"items": items}})
+    pod["metadata"]["labels"] = {"app": "x"}
+    assert await said(client, pod) == ['app="x"']
+
+
+async def test_a_projected_token_is_accepted_by_the_server(client: Client) -> None:
+    sources = [{"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}]
+    pod = mounted(
+        "cut -d. -f1-2 /access/token | wc -c", {"name": "access", "projected": {"sources": sources}}
+    )
+    (length,) = await said(client, pod)
+    assert int(length) > 100
+
+
+async def test_a_claim_keeps_its_data_for_the_next_pod(client: Client) -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    await client.create(claim)
+    volume: Object = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    await said(client, mounted("echo kept > /data/x", volume))
+    second = mounted("cat /data/x; touch /data/y 2>/dev/null || echo ro", volume, readOnly=True)
+    second["metadata"]["name"] = "second"
+    assert await said(client, second) == ["kept", "ro"]
+
+
+async def test_memory_volumes_have_their_size_and_are_shared(client: Client) -> None:
+    memory = {"medium": "Memory", "sizeLimit": "128Mi"}
+    mounts = [{"name": "dshm", "mountPath": "/dev/shm"}]
+    pod = a_pod(
+        "p",
+        a_container("df -k /dev/shm | tail -1 | awk '{print $2}'; cat /dev/shm/x", volumeMounts=mounts),
+        initContainers=[a_container("echo shared > /dev/shm/x", "early", volumeMounts=mounts)],
+        volumes=[{"name": "dshm", "emptyDir": memory}],
+    )
+    assert await said(client, pod) == ["131072", "shared"]
+
+
+async def test_a_part_of_a_volume_can_be_mounted(client: Client) -> None:
+    pod = mounted("echo x > /v/file; ls /v", {"name": "v", "emptyDir": {}}, subPathExpr="$(POD)/sub")
+    variable = {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+    pod["spec"]["containers"][0]["env"] = [variable]
+    assert await said(client, pod) == ["file"]
+
+
+async def test_two_pods_meet_by_name_on_the_same_port(client: Client) -> None:
+    serve = (
+        "import socket\n"
+        "s = socket.create_server(('', 29500))\n"
+        "c, _ = s.accept()\n"
+        "print(c.recv(100).decode())\n"
+    )
+    call = (
+        "import socket, time\n"
+        "for _ in range(300):\n"
+        "    try:\n"
+        "        s = socket.create_connection(('job-0.job', 29500), 5)\n"
+        "        break\n"
+        "    except OSError:\n"
+        "        time.sleep(0.1)\n"
+        "s.sendall(socket.gethostname().encode())\n"
+    )
+
+    def rank(number: int, program: str) -> Object:
+        container: Object = {"name": "main", "image": "x", "command": ["python", "-c", program]}
+        return a_pod(f"rank{number}", container, hostname=f"job-{number}", subdomain="job")
+
+    await client.create(rank(1, call))
+    assert await said(client, rank(0, serve)) == ["job-1"]
+
+
+async def test_containers_may_write_to_their_own_root(client: Client) -> None:
+    script = "mkdir -p /workspace/out && echo x > /workspace/out/f && cat /workspace/out/f"
+    assert await said(client, a_pod("p", script)) == ["x"]
+
+
+async def test_a_pod_has_its_own_host_name(client: Client) -> None:
+    assert await said(client, a_pod("p", "hostname", hostname="job-node-0-0")) == ["job-node-0-0"]

@@ -1,0 +1,130 @@
+"""Kill the agent, kill the server, stop everything and start again: pods go on, and nothing is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests import waits
+from tests.agent import nodes
+from tests.agent.nodes import Place
+from tests.agent.pods import a_container, a_pod, end, is_over, is_running, phase, status
+from trainshed.client.client import Client
+from trainshed.client.requests import LogOptions
+from trainshed.kube.objects import Object, dig
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with nodes.running(tmp_path) as found:
+        yield found
+
+
+@pytest_asyncio.fixture
+async def client(place: Place) -> AsyncIterator[Client]:
+    async with place.cluster.client(manager="test") as found:
+        yield found
+
+
+def on_cue(folder: Path, script: str = "exit 3") -> Object:
+    """A container that says when it is up and ends when it is given the cue, by files of the host."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    wait = "echo up >> /cue/up; while [ ! -e /cue/go ]; do sleep 0.05; done; echo gone"
+    return a_container(f"{wait}; {script}", volumeMounts=[{"name": "cue", "mountPath": "/cue"}])
+
+
+def cue(folder: Path) -> Object:
+    return {"name": "cue", "hostPath": {"path": str(folder)}}
+
+
+async def started(client: Client, folder: Path, policy: str = "Never", script: str = "exit 3") -> Object:
+    await client.create(a_pod("p", on_cue(folder, script), policy=policy, volumes=[cue(folder)]))
+    found = await waits.until(client, "pods", "p", is_running)
+    nodes.wait_for_line(folder / "up", "up")
+    return found
+
+
+async def test_a_pod_survives_the_agent_and_its_end_is_told_later(
+    place: Place, client: Client, tmp_path: Path
+) -> None:
+    before = await started(client, tmp_path / "cue")
+    place.agent.kill()
+    (tmp_path / "cue" / "go").touch()
+    log = next((place.server.data / "logs").rglob("0.log"))
+    nodes.wait_for_line(log, "gone")
+    place.agent.start()
+    pod = await waits.until(client, "pods", "p", is_over)
+    assert end(pod)["exitCode"] == 3
+    assert status(pod)["restartCount"] == 0
+    assert pod["status"]["podIP"] == before["status"]["podIP"]
+    assert (tmp_path / "cue" / "up").read_text() == "up\n", "it ran once"
+
+
+async def test_a_pod_goes_on_under_a_new_agent(place: Place, client: Client, tmp_path: Path) -> None:
+    await started(client, tmp_path / "cue", script="exit 0")
+    place.agent.kill()
+    place.agent.start()
+    pod = await client.get("pods", "p")
+    assert phase(pod) == "Running"
+    (tmp_path / "cue" / "go").touch()
+    over = await waits.until(client, "pods", "p", is_over)
+    assert phase(over) == "Succeeded"
+    text = b"".join([piece async for piece in client.logs("p", options=LogOptions())])
+    assert text == b"gone\n"
+
+
+async def test_a_pod_deleted_while_no_agent_was_there_is_ended_by_the_next(
+    place: Place, client: Client, tmp_path: Path
+) -> None:
+    await started(client, tmp_path / "cue")
+    place.agent.kill()
+    await client.delete("pods", "p")
+    place.agent.start()
+    await waits.until_gone(client, "pods", "p")
+
+
+async def test_a_pod_survives_the_server(place: Place, client: Client, tmp_path: Path) -> None:
+    await started(client, tmp_path / "cue")
+    place.server.kill()
+    (tmp_path / "cue" / "go").touch()
+    log = next((place.server.data / "logs").rglob("0.log"))
+    nodes.wait_for_line(log, "gone")
+    place.server.start()
+    pod = await waits.until(client, "pods", "p", is_over)
+    assert end(pod)["exitCode"] == 3
+
+
+async def test_a_stopped_node_starts_its_pods_again(place: Place, client: Client, tmp_path: Path) -> None:
+    await started(client, tmp_path / "cue", policy="OnFailure", script="exit 0")
+    place.agent.stop()
+    assert phase(await client.get("pods", "p")) == "Running"
+    place.agent.start()
+    nodes.wait_for_line(tmp_path / "cue" / "up", "up\nup\n")
+    (tmp_path / "cue" / "go").touch()
+    pod = await waits.until(client, "pods", "p", is_over)
+    assert phase(pod) == "Succeeded"
+    assert status(pod)["restartCount"] == 1
+
+
+async def test_a_pod_that_may_not_run_twice_has_failed_when_its_node_was_stopped(
+    place: Place, client: Client, tmp_path: Path
+) -> None:
+    await started(client, tmp_path / "cue")
+    began = time.monotonic()
+    place.agent.stop()
+    assert time.monotonic() - began < 20
+    pod = await client.get("pods", "p")
+    assert phase(pod) == "Failed"
+    assert dig(pod, "status", "reason") == "NodeShutdown"
+
+
+async def test_a_node_says_when_its_agent_has_left(place: Place, client: Client) -> None:
+    place.agent.stop()
+    node = await client.get("nodes", nodes.NODE)
+    ready = [one for one in node["status"]["conditions"] if one["type"] == "Ready"]
+    assert [one["status"] for one in ready] == ["False"]
