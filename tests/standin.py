@@ -10,6 +10,7 @@ import asyncio
 import fcntl
 import os
 import pty
+import signal
 import socket
 import struct
 import subprocess
@@ -63,8 +64,8 @@ class Command:
 
     async def wait(self) -> int:
         # The library's own waits for the ends of the pipes, too.
-        while self._process.returncode is None:
-            await asyncio.sleep(0.01)  # noqa: ASYNC110
+        while self._process.returncode is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
         return self._process.returncode
 
     async def kill(self) -> None:
@@ -153,7 +154,11 @@ class Machine:
     async def begin(self, container: Container, uid: str) -> None:
         container.place.folder.mkdir(parents=True, exist_ok=True)
         container.process = await asyncio.create_subprocess_exec(
-            *container.argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+            *container.argv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
         self.containers[uid, container.place.container] = container
 
@@ -227,6 +232,7 @@ class Node:
         self._thread = threading.Thread(target=self._run, name="stand-in")
         self._tasks: set[asyncio.Task[None]] = set()
         self._serving: asyncio.Task[None] | None = None
+        self._paths: list[str] = []
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -252,9 +258,16 @@ class Node:
         made = wire.ask("POST", pods, body)
         assert made.code == 201, made.text
         pod = made.object()
+        self._paths.append(f"{pods}/{name}")
         for key, argv in containers.items():
             self.start(pod, key, argv)
         return self.tell(wire, pod, {key: {"running": {}} for key in containers})
+
+    def forget(self, wire: Wire) -> None:
+        """Take the pods off the API: nobody else confirms that they have ended."""
+        for path in self._paths:
+            wire.ask("DELETE", f"{path}?gracePeriodSeconds=0")
+        self._paths.clear()
 
     def start(self, pod: Object, name: str, argv: Sequence[str], attempt: int = 0) -> Container:
         meta = pod["metadata"]
@@ -315,7 +328,7 @@ class Node:
         for container in self.machine.containers.values():
             with suppress(ProcessLookupError):
                 if container.process is not None and container.process.returncode is None:
-                    container.process.kill()
+                    os.killpg(container.process.pid, signal.SIGKILL)
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 

@@ -28,8 +28,9 @@ FOREVER = ["sleep", "infinity"]
 
 @pytest.fixture(scope="module")
 def node(cluster: Cluster) -> Iterator[Node]:
-    with Node(cluster.kubeconfig.parent) as node:
+    with Node(cluster.kubeconfig.parent) as node, Wire(cluster.config()) as wire:
         yield node
+        node.forget(wire)
 
 
 @pytest.fixture
