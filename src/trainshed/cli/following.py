@@ -94,8 +94,9 @@ async def _until(stream: AsyncGenerator[Heard, None], wish: _Wish) -> AsyncItera
 
 def _say_news(news: News, said: str) -> str:
     """Tell what changed, each thing once."""
-    text = f"{news.summary.state.lower()}: {news.summary.message}" if news.summary.message else ""
-    text = news.summary.message if news.summary.message.startswith(("waiting", "restart")) else text
+    text = news.summary.message
+    if news.summary.state == "Running":
+        text = f"running: {news.pods} pod{'s' if news.pods > 1 else ''}" if news.ready == news.pods else ""
     if news.summary.is_finished or not text or text == said:
         return said
     console.flush()

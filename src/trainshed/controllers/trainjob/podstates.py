@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import NamedTuple
 
 from trainshed.kinds.reading import entries, mapping, number
-from trainshed.kube import conditions, verdicts
+from trainshed.kube import ages, conditions, verdicts
 from trainshed.kube.objects import Object, dig, text
 
 _STARTING = ("ContainerCreating", "PodInitializing")
@@ -46,7 +47,7 @@ def bad_end(pod: Object) -> Ended | None:
 
 
 def _bad_ends(pod: Object) -> Iterator[Ended]:
-    deleted = text(pod, "metadata", "deletionTimestamp")
+    deleted = _deleted_since(pod)
     for group in ("initContainerStatuses", "containerStatuses"):
         for status in entries(pod, "status", group):
             end = _terminated(status)
@@ -54,6 +55,15 @@ def _bad_ends(pod: Object) -> Iterator[Ended]:
             # What is deleted is killed: that end is nobody's fault.
             if code and not (deleted and text(end, "finishedAt") >= deleted and code in (137, 143)):
                 yield _ended(pod, status, end, is_init=group.startswith("init"))
+
+
+def _deleted_since(pod: Object) -> str:
+    """When a pod was told to go; its deletionTimestamp is when it has to be gone at the latest."""
+    latest = ages.parse_timestamp(text(pod, "metadata", "deletionTimestamp"))
+    if latest is None:
+        return ""
+    grace = number(pod, "metadata", "deletionGracePeriodSeconds") or 0
+    return ages.timestamp(latest - timedelta(seconds=grace))
 
 
 def _terminated(status: Object) -> Object:
