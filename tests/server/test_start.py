@@ -12,6 +12,7 @@ from trainshed.apiserver import assembly, definitions, removal, writes
 from trainshed.apiserver.app import Application
 from trainshed.apiserver.state import State, loaded
 from trainshed.kinds.kind import Kind
+from trainshed.kube import faults
 from trainshed.kube.objects import Object
 from trainshed.store.records import Key, Record
 
@@ -70,3 +71,16 @@ async def test_with_another_definition_of_runtimes(tmp_path: Path, served: bool)
         await change_definition(state, served=served)
     async with running(tmp_path) as application:
         assert application.state.head(RUNTIMES, "", "torch-distributed") is None
+
+
+async def test_what_ships_would_pass_the_checks_it_is_spared(tmp_path: Path) -> None:
+    async with running(tmp_path) as application:
+        state = application.state
+        for resource in state.store.resources():
+            kind = state.registry.stored(resource)
+            assert kind is not None
+            for record in state.store.list(resource):
+                again = loaded(record)
+                del again["metadata"]["resourceVersion"]
+                with pytest.raises(faults.AlreadyExists):
+                    writes.begin_insert(state, kind, again, WRITER, record.key.namespace)

@@ -58,6 +58,7 @@ Ready = Callable[[Address], None]
 def serve(settings: ServerSettings, ready: Ready) -> None:
     """Run until SIGTERM or SIGINT. Raises before `ready` what keeps the server from starting."""
     raise_file_limit()
+    gc.disable()  # until everything is made that stays
     uvloop.run(_serve(settings, ready))
 
 
@@ -111,6 +112,7 @@ def _calm_collector() -> None:
     """What was made so far stays for good: Python's cycle collector need not walk it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 20, 50)
 
 

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-
-from wsproto import ConnectionType, WSConnection
-from wsproto.events import (
-    AcceptConnection,
-    BytesMessage,
-    CloseConnection,
-    Event,
-    Message,
-    Ping,
-    TextMessage,
-)
-from wsproto.utilities import LocalProtocolError, RemoteProtocolError
+from typing import TYPE_CHECKING
 
 from trainshed.apiserver.answers import Upgrade
 from trainshed.apiserver.http.duplex import Duplex
 from trainshed.apiserver.requests import Request
 from trainshed.kube import faults
+
+if TYPE_CHECKING:
+    from trainshed.apiserver.http.frames import Frames, Seen
 
 MOST_MESSAGE = 4 * 1024 * 1024
 """Bytes of one message, its fragments together."""
@@ -30,9 +22,9 @@ NORMAL, PROTOCOL_ERROR, TOO_LARGE, INTERNAL_ERROR = 1000, 1002, 1009, 1011
 class Socket:
     """Messages of bytes, both ways. `subprotocol` is the one agreed upon, empty for none."""
 
-    def __init__(self, duplex: Duplex, connection: WSConnection, subprotocol: str) -> None:
+    def __init__(self, duplex: Duplex, frames: Frames, subprotocol: str) -> None:
         self.subprotocol = subprotocol
-        self._duplex, self._connection = duplex, connection
+        self._duplex, self._frames = duplex, frames
         self._messages: deque[bytes] = deque()
         self._parts: list[bytes] = []
         self._size = 0
@@ -48,23 +40,24 @@ class Socket:
         """Send one message and wait for room; `ConnectionResetError` when the other side is gone."""
         if self._is_closed:
             raise ConnectionResetError("the WebSocket is closed")
-        self._duplex.write(self._connection.send(Message(data=message)))
+        self._duplex.write(self._frames.message(message))
         await self._duplex.drain()
 
     async def close(self, code: int = NORMAL, reason: str = "") -> None:
         """Say goodbye, once; what was sent before still arrives."""
         if not self._is_closed:
             self._is_closed = True
-            self._duplex.write(self._connection.send(CloseConnection(code=code, reason=reason[:100])))
+            self._duplex.write(self._frames.goodbye(code, reason))
         self._duplex.close()
 
     async def _read(self) -> None:
+        from trainshed.apiserver.http.frames import Violation
+
         data = await self._duplex.read()
         try:
-            self._connection.receive_data(data or None)
-            for event in self._connection.events():
-                self._take(event)
-        except RemoteProtocolError:
+            for seen in self._frames.feed(data):
+                self._take(seen)
+        except Violation:
             await self.close(PROTOCOL_ERROR)
         if self._size > MOST_MESSAGE:
             await self.close(TOO_LARGE)
@@ -73,23 +66,16 @@ class Socket:
         elif not self._is_closed:
             await self._duplex.drain()  # pongs count, too
 
-    def _take(self, event: Event) -> None:
-        if isinstance(event, BytesMessage | TextMessage):
-            self._collect(event.data, event.message_finished)
-        elif isinstance(event, Ping):
-            self._duplex.write(self._connection.send(event.response()))
-        elif isinstance(event, CloseConnection) and not self._is_closed:
-            self._is_closed = True
-            self._duplex.write(self._connection.send(event.response()))
-
-    def _collect(self, data: bytes | bytearray | str, finished: bool) -> None:
-        part = data.encode() if isinstance(data, str) else bytes(data)
-        self._size += len(part)
+    def _take(self, seen: Seen) -> None:
+        self._size += len(seen.piece)
+        if seen.reply and not self._is_closed:
+            self._duplex.write(seen.reply)
+        self._is_closed = self._is_closed or seen.is_goodbye
         if self._size <= MOST_MESSAGE:
-            self._parts.append(part)
-        if finished and self._size <= MOST_MESSAGE:
-            self._messages.append(b"".join(self._parts))
-            self._parts, self._size = [], 0
+            self._parts.append(seen.piece)
+            if seen.is_end:
+                self._messages.append(b"".join(self._parts))
+                self._parts, self._size = [], 0
 
 
 Serve = Callable[[Socket], Awaitable[None]]
@@ -105,11 +91,11 @@ def accept(request: Request, subprotocols: Sequence[str], serve: Serve) -> Upgra
     Raises `BadRequest` instead of switching when the handshake is none or no subprotocol fits; the socket is
     closed when `serve` ends, with 1011 when it fails.
     """
-    connection, chosen = _greeted(request, subprotocols)
+    frames, chosen = _greeted(request, subprotocols)
 
     async def run(duplex: Duplex) -> None:
-        duplex.write(connection.send(AcceptConnection(subprotocol=chosen or None)))
-        socket = Socket(duplex, connection, chosen)
+        duplex.write(frames.accept(chosen))
+        socket = Socket(duplex, frames, chosen)
         try:
             await serve(socket)
         except BaseException:
@@ -120,23 +106,21 @@ def accept(request: Request, subprotocols: Sequence[str], serve: Serve) -> Upgra
     return Upgrade(run)
 
 
-def _greeted(request: Request, subprotocols: Sequence[str]) -> tuple[WSConnection, str]:
+def _greeted(request: Request, subprotocols: Sequence[str]) -> tuple[Frames, str]:
+    from trainshed.apiserver.http.frames import Frames, Violation
+
     if not is_wanted(request):
         raise faults.BadRequest("Upgrade request required")
-    connection = WSConnection(ConnectionType.SERVER)
     try:
-        connection.initiate_upgrade_connection(list(request.raw_headers), request.path)
-    except (LocalProtocolError, RemoteProtocolError, ValueError) as error:
+        frames = Frames(request)
+    except Violation as error:
         raise faults.BadRequest(f"unable to upgrade: {error}") from error
     offered = _offered(request)
     chosen = next((name for name in subprotocols if name in offered), "")
     if subprotocols and not chosen:
-        known = " ".join(subprotocols)
-        raise faults.BadRequest(
-            f"unable to upgrade: requested protocol(s) are not supported: [{' '.join(offered)}]; "
-            f"server supports [{known}]"
-        )
-    return connection, chosen
+        why = f"requested protocol(s) are not supported: [{' '.join(offered)}]"
+        raise faults.BadRequest(f"unable to upgrade: {why}; server supports [{' '.join(subprotocols)}]")
+    return frames, chosen
 
 
 def _offered(request: Request) -> list[str]:

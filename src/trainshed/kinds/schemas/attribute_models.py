@@ -19,15 +19,23 @@ _PRIMITIVES: Final[dict[str, Object]] = {
 }
 _GENERIC: Final = re.compile(r"(list|dict)[\[(](.*)[\])]")
 _REQUIRED: Final = re.compile(r"Invalid value for `(\w+)`, must not be `None`")
+"""What setters of required attributes say when they refuse None."""
 
 
-def is_one(tree: ast.ClassDef) -> bool:
-    return any(isinstance(node, ast.Assign) and _target(node) == "openapi_types" for node in tree.body)
+def is_one(source: str) -> bool:
+    return "\n    openapi_types = {" in source
 
 
-def read(tree: ast.ClassDef) -> Object:
+def essence(source: str) -> str:
+    """The tables and the getters: the rest is most of the text, and parsing it most of the time."""
+    head, *marked = source.split("\n    @")
+    getters = [f"\n    @{part}" for part in marked if part.startswith("property")]
+    return head.partition("\n    def __init__")[0] + "".join(getters) + "\n"
+
+
+def read(tree: ast.ClassDef, source: str) -> Object:
     types, names = _table(tree, "openapi_types"), _table(tree, "attribute_map")
-    texts, required = _descriptions(tree), _required(tree)
+    texts, required = _descriptions(tree), _REQUIRED.findall(source)
     properties = {
         names[attribute]: described(_schema(kind), texts.get(attribute, ""))
         for attribute, kind in types.items()
@@ -66,16 +74,6 @@ def _descriptions(tree: ast.ClassDef) -> dict[str, str]:
 
 def _is_getter(node: ast.FunctionDef) -> bool:
     return any(isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list)
-
-
-def _required(tree: ast.ClassDef) -> list[str]:
-    """Setters of required attributes refuse None, with a message that names the attribute."""
-    texts = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
-    return [match[1] for text in texts if (match := _REQUIRED.match(text))]
 
 
 def _schema(kind: str) -> Object:

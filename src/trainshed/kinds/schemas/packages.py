@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -37,12 +39,14 @@ class Package:
     def model(self, name: str) -> Object:
         """A schema of the class; its references are names of classes of the same package."""
         source = self.classes[name].read_text(encoding="utf-8")
-        tree = next(
-            node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == name
-        )
-        if attribute_models.is_one(tree):
-            return attribute_models.read(tree)
-        return pydantic_models.read(tree)
+        if attribute_models.is_one(source):
+            return attribute_models.read(_class(attribute_models.essence(source), name), source)
+        return pydantic_models.read(_class(source, name))
+
+
+def _class(source: str, name: str) -> ast.ClassDef:
+    body = ast.parse(source).body
+    return next(node for node in body if isinstance(node, ast.ClassDef) and node.name == name)
 
 
 KUBERNETES: Final = ("kubernetes", "kubernetes/client/models")
@@ -50,6 +54,7 @@ TRAINER: Final = ("kubeflow-trainer-api", "kubeflow_trainer_api/models")
 TRAINING: Final = ("kubeflow-training", "kubeflow/training/models")
 KATIB: Final = ("kubeflow-katib-api", "kubeflow_katib_api/models")
 ALL: Final = (KUBERNETES, TRAINER, TRAINING, KATIB)
+_CLASS: Final = re.compile(rb"\nclass (\w+)")
 
 
 def find(distribution: str, models: str) -> Package:
@@ -73,14 +78,10 @@ def _importable(models: str) -> list[Path]:
 def _class_files(folder: Path) -> dict[str, Path]:
     """Class names by their `class` lines: the packages' `__init__` come in too many shapes to rely on."""
     found: dict[str, Path] = {}
-    for path in sorted(folder.glob("*.py")):
-        if path.name != "__init__.py":
-            source = path.read_text(encoding="utf-8")
-            found.update((line[6:].partition("(")[0], path) for line in _class_lines(source))
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".py") and name != "__init__.py":
+            path = folder / name
+            found.update((cls.decode(), path) for cls in _CLASS.findall(b"\n" + path.read_bytes()))
     if not found:
         raise MissingPackage(f"no models in {folder}")
     return found
-
-
-def _class_lines(source: str) -> list[str]:
-    return [line for line in source.splitlines() if line.startswith("class ")]
