@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import shutil
@@ -11,16 +10,15 @@ import socket
 import sys
 from asyncio import StreamWriter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from ipaddress import IPv4Network
 from pathlib import Path
 
 from trainshed.kube.objects import Object
 from trainshed.runner.engine import CannotStart, Exit, Features, Found, NotRunning, Session, Started
 from trainshed.runner.plan import ContainerPlan, PodPlan
-from trainshed.runner.process import records, waiting
-from trainshed.runner.process.records import Ending, Run
-from trainshed.runner.process.session import CommandSession, open_writer
+from trainshed.runner.process import records
+from trainshed.runner.process.runs import Runs, moment
+from trainshed.runner.process.session import CommandSession
 from trainshed.runner.sandbox import wire
 from trainshed.runner.sandbox.features import UNKNOWN, describe
 from trainshed.runner.sandbox.kit import Options
@@ -28,7 +26,6 @@ from trainshed.runner.sandbox.link import Link, receive
 from trainshed.runner.sandbox.members import members
 
 PREFIX = "10.244"
-_LOST = "the process that looked after the container was killed"
 
 
 class SandboxEngine:
@@ -50,6 +47,7 @@ class SandboxEngine:
                 overlay,
             )
         )
+        self._runs = Runs(self._folder)
         self.network = IPv4Network(f"{prefix}.0.0/16")
         self.features: Features = UNKNOWN
 
@@ -65,15 +63,7 @@ class SandboxEngine:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def adopt(self) -> list[Found]:
-        return [self._found(place, run) for place, run in records.runs(self._folder)]
-
-    def _found(self, place: str, run: Run) -> Found:
-        ending = records.read_ending(place)
-        if ending is None and not records.is_alive(run.supervisor):
-            ending = records.write_lost(place, run, _LOST)
-        pid = None if ending else run.pid
-        known = None if ending is None else _exit(ending)
-        return Found(run.pod, run.container, run.attempt, pid, known, _time(run.started))
+        return self._runs.found()
 
     async def open_pod(self, plan: PodPlan) -> None:
         await self._told({"do": "open", "pod": wire.plain(plan)})
@@ -98,36 +88,14 @@ class SandboxEngine:
             raise CannotStart("CreateContainerError", f"the sandbox could not be made: {error}") from error
         if trouble := answer.get("error") or answer.get("missing"):
             raise CannotStart(answer.get("reason", "CreateContainerError"), trouble)
-        return Started(answer["pid"], _time(answer["at"]))
+        return Started(answer["pid"], moment(answer["at"]))
 
     async def wait(self, pod_uid: str, container: str, attempt: int) -> Exit:
-        place = records.folder(self._folder, pod_uid, container, attempt)
-        run = records.read_run(place)
-        if run is None:
-            raise NotRunning(f"container {container} has not run for the {attempt}. time")
-        ending = records.read_ending(place)
-        if ending is None:
-            await waiting.ended(run.supervisor)
-            ending = records.read_ending(place)
-        if ending is None:  # killed: its container dies with it, a moment later
-            await waiting.ended(run.init)
-            with contextlib.suppress(OSError):
-                records.write_lost(place, run, _LOST)
-            ending = Ending(records.LOST, False, run.started, datetime.now(UTC).timestamp(), _LOST)
-        return _exit(ending)
-
-    def _current(self, pod_uid: str, container: str) -> Run:
-        """The run that is going on."""
-        place = os.path.join(self._folder, "pods", pod_uid)
-        found = [run for _, run in records.runs_of(place) if run.container == container]
-        alive = [run for run in found if records.is_alive(run.init)]
-        if not alive:
-            raise NotRunning(f"container {container} does not run")
-        return max(alive, key=lambda run: run.attempt)
+        return await self._runs.wait(pod_uid, container, attempt)
 
     async def signal(self, pod_uid: str, container: str, number: int, everyone: bool = False) -> None:
         with contextlib.suppress(NotRunning, ProcessLookupError):
-            run = self._current(pod_uid, container)
+            run = self._runs.current(pod_uid, container)
             if not everyone:
                 os.kill(run.pid, number)
             elif number == signal.SIGKILL:
@@ -165,13 +133,7 @@ class SandboxEngine:
 
     async def input(self, pod_uid: str, container: str) -> StreamWriter:
         """The input of a container that was started with one."""
-        run = self._current(pod_uid, container)
-        place = records.folder(self._folder, pod_uid, container, run.attempt)
-        try:
-            descriptor = os.open(os.path.join(place, "stdin"), os.O_WRONLY | os.O_NONBLOCK)
-        except OSError as error:
-            raise NotRunning(f"container {container} takes no input") from error
-        return await open_writer(asyncio.get_running_loop(), descriptor)
+        return await self._runs.input(pod_uid, container)
 
     async def connect(self, pod_uid: str, port: int) -> socket.socket:
         answer, descriptors = await self._link.ask({"do": "connect", "uid": pod_uid, "port": port})
@@ -197,13 +159,3 @@ def _visible(concealed: Sequence[str]) -> tuple[str, ...]:
     places = dict.fromkeys(map(os.path.realpath, (sys.prefix, sys.base_prefix)))
     within = (*concealed, "/tmp", "/run", "/dev/shm")
     return tuple(path for path in places if any(path.startswith(f"{one}/") for one in within))
-
-
-def _time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def _exit(ending: Ending) -> Exit:
-    number = ending.code - 128 if ending.code > 128 else 0
-    started, finished = _time(ending.started), _time(ending.finished)
-    return Exit(ending.code, number, ending.oom, started, finished, ending.message)

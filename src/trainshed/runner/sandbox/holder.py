@@ -1,6 +1,6 @@
 """The process that holds the node's namespaces and starts supervisors; a small server for the agent.
 
-    python -I -S holder.py <options as JSON>
+    python -I -S holder.py < options as JSON
 
 It has no state that cannot be found again: kill it, and the next one joins the namespaces of the supervisors.
 """
@@ -34,7 +34,7 @@ SOCKET = "holder.sock"
 
 
 def main() -> int:
-    options = _options(sys.argv[1])
+    options = _options(sys.stdin.read())
     os.umask(0o022)
     syscalls.set_name("trainshed-hold")
     former = [run for _, run in records.runs(options.folder) if records.is_alive(run.supervisor)]

@@ -11,10 +11,9 @@ import socket
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO
 
 from trainshed.kube.objects import Object
-from trainshed.runner.process import waiting
+from trainshed.runner.process import spawning, waiting
 from trainshed.runner.sandbox import holder, wire
 from trainshed.runner.sandbox.kit import Options
 
@@ -29,6 +28,8 @@ class Link:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._starting = asyncio.Lock()
+        self.pid = 0
+        """The holder, where we have started it ourselves."""
 
     async def start(self) -> Object:
         """The facts about the holder; one that still runs is used on."""
@@ -91,28 +92,13 @@ class Link:
         return connection
 
     async def _spawn(self) -> None:
-        with _words_file(self._options.folder) as said:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                "-S",
-                holder.__file__,
-                json.dumps(asdict(self._options)),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=said,
-                start_new_session=True,
-            )
-        assert process.stdout is not None
-        async with asyncio.timeout(_START_SECONDS):
-            ready = await process.stdout.readline()
+        os.makedirs(self._options.folder, mode=0o700, exist_ok=True)
+        argv = (sys.executable, "-I", "-S", holder.__file__)
+        given = json.dumps(asdict(self._options)).encode()
+        words = os.path.join(self._options.folder, "holder.log")
+        self.pid, ready = await spawning.answer(argv, given, words, _START_SECONDS)
         if ready != b"ready\n":
             raise OSError(f"sandboxes cannot be made here: {_last_words(self._options.folder)}")
-
-
-def _words_file(folder: str) -> BinaryIO:
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    return open(os.path.join(folder, "holder.log"), "wb")
 
 
 def _last_words(folder: str) -> str:
