@@ -60,9 +60,9 @@ def phase(pod: Object, *views: ContainerView, over: bool = False) -> JSON:
         ("Never", [RUNNING], "Running"),
         ("Never", [RUNNING, Waiting()], "Pending"),
         ("Never", [RUNNING, BROKEN], "Running"),
-        ("Never", [FINE], "Succeeded"),
-        ("Never", [FINE, BROKEN], "Failed"),
-        ("OnFailure", [FINE], "Succeeded"),
+        ("Never", [FINE], "Running"),
+        ("Never", [FINE, BROKEN], "Running"),
+        ("OnFailure", [FINE], "Running"),
         ("OnFailure", [BROKEN], "Running"),
         ("Always", [FINE], "Running"),
     ],
@@ -70,6 +70,14 @@ def phase(pod: Object, *views: ContainerView, over: bool = False) -> JSON:
 def test_the_phase_follows_the_main_containers(policy: str, states: list[State], expected: str) -> None:
     views = [one(f"c{index}", state) for index, state in enumerate(states)]
     assert phase(a_pod(policy, mains=len(states)), *views) == expected
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"), [([FINE], "Succeeded"), ([FINE, BROKEN], "Failed"), ([BROKEN], "Failed")]
+)
+def test_how_it_ended_is_told_when_all_is_over(states: list[State], expected: str) -> None:
+    views = [one(f"c{index}", state) for index, state in enumerate(states)]
+    assert phase(a_pod(mains=len(states)), *views, over=True) == expected
 
 
 def test_a_container_that_waits_for_its_restart_keeps_the_pod_running() -> None:
@@ -90,13 +98,19 @@ def test_a_pod_that_was_ended_before_it_ran_has_failed() -> None:
     ("policy", "state", "expected"),
     [
         ("Never", RUNNING, "Pending"),
-        ("Never", BROKEN, "Failed"),
+        ("Never", BROKEN, "Pending"),
         ("OnFailure", BROKEN, "Pending"),
     ],
 )
 def test_init_containers_come_before_everything(policy: str, state: State, expected: str) -> None:
     pod = a_pod(policy, init=("i",))
     assert phase(pod, one("i", state, "init"), one("c0", Waiting("PodInitializing"))) == expected
+
+
+def test_a_failed_init_container_fails_the_pod() -> None:
+    pod = a_pod(init=("i",))
+    views = one("i", BROKEN, "init"), one("c0", Waiting("PodInitializing"))
+    assert phase(pod, *views, over=True) == "Failed"
 
 
 def test_the_pod_runs_when_its_init_containers_are_done() -> None:
@@ -165,7 +179,7 @@ def test_incomplete_init_containers_are_named() -> None:
 
 @pytest.mark.parametrize(("state", "reason"), [(FINE, "PodCompleted"), (BROKEN, "PodFailed")])
 def test_a_finished_pod_is_not_ready_and_says_why(state: State, reason: str) -> None:
-    found = claims(a_pod(), one("c0", state))
+    found = claims(a_pod(), one("c0", state), over=True)
     assert found["Ready"] == found["ContainersReady"] == ("False", reason, None)
 
 

@@ -171,7 +171,7 @@ class ContainerLife:
         end = Terminated(
             _START_FAILED, why.reason, 0, why.message, finished=self._site.clock(), attempt=attempt
         )
-        self._show(self.view.terminated(end))
+        self._show(self.view.terminated(end), urgent=False)
 
     async def _live(self) -> None:
         """From a start to the end of that run."""
@@ -183,7 +183,8 @@ class ContainerLife:
         ran = (end.finished - end.started).total_seconds() if end.finished and end.started else 0.0
         self._in_a_row = restarts.in_a_row(self._in_a_row, ran)
         self._env = None
-        self._show(self.view.terminated(end), urgent=self._is_news(end))
+        # What follows at once (the next run, or the end of the pod) is told together with it.
+        self._show(self.view.terminated(end), urgent=False)
 
     async def _end_of(self, attempt: int) -> Terminated:
         try:
@@ -192,11 +193,6 @@ class ContainerLife:
             lost = "the container was lost"
             return Terminated(adoption.LOST_CODE, "ContainerStatusUnknown", 0, lost, attempt=attempt)
         return adoption.ended(exit, attempt, exit.message or self._last_words(attempt, exit.code))
-
-    def _is_news(self, end: Terminated) -> bool:
-        """An end that is followed at once by a new start is told together with it."""
-        follows = self._starts_again(end.code) and not self.halt.is_set()
-        return not (follows and restarts.wait_before(self._in_a_row) <= 0)
 
     def _last_words(self, attempt: int, code: int) -> str:
         said = self._pod.termination_log(self.name, attempt)

@@ -94,11 +94,16 @@ def change(before: Object, after: Object) -> Object:
 
 
 def _phase(pod: Object, view: PodView) -> str:
+    """A final phase is told when all is over, together with the reason for it, and never taken back."""
     if is_final(pod):
         return text(pod, "status", "phase")
-    if view.reason:
-        return "Failed" if view.over else _lived_phase(pod, view)
-    return _lived_phase(pod, view)
+    if view.over and view.reason:
+        return "Failed"
+    phase = _lived_phase(pod, view)
+    if phase in FINAL and not view.over:
+        began = any(one.attempt is not None for one in view.containers.values() if one.part == "main")
+        return "Running" if began else "Pending"
+    return phase
 
 
 def _lived_phase(pod: Object, view: PodView) -> str:

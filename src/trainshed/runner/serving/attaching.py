@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from trainshed.aio.frames import Link
 from trainshed.kube import streaming
+from trainshed.runner.engine import NotRunning
 from trainshed.runner.logs import lines, reading
 from trainshed.runner.logs.reading import Wish
 from trainshed.runner.serving.commands import take_input
@@ -39,6 +40,8 @@ async def attach(node: Node, link: Link, request: streaming.Attach) -> None:
         for task in (feeding, showing):
             task.cancel()
         await asyncio.gather(feeding, showing, return_exceptions=True)
+        if stdin is not None:
+            stdin.close()
 
 
 async def _input(node: Node, request: streaming.Attach, run: Run) -> StreamWriter | None:
@@ -48,7 +51,10 @@ async def _input(node: Node, request: streaming.Attach, run: Run) -> StreamWrite
     if not isinstance(node.engine, TakesInput):
         why = f'container "{request.container}" cannot be given input on this machine; use `kubectl exec -i`'
         raise Refused("BadRequest", why)
-    return await node.engine.input(request.uid, request.container)
+    try:
+        return await node.engine.input(request.uid, request.container)
+    except NotRunning as error:
+        raise Refused("BadRequest", str(error)) from error
 
 
 async def _feed(link: Link, stdin: StreamWriter | None) -> None:
