@@ -88,7 +88,7 @@ async def test_an_indexed_job_runs_one_pod_per_index_and_completes(client: Clien
     assert (status["succeeded"], status["completedIndexes"], status.get("failed", 0)) == (2, "0,1", 0)
     assert status["completionTime"]
     assert status["uncountedTerminatedPods"] == {}
-    assert not any(map(tracked, await pods_when(client, name, len)))
+    await pods_when(client, name, lambda found: not any(map(tracked, found)))
 
 
 async def test_a_job_runs_as_many_at_once_as_it_may_until_enough_succeeded(client: Client, name: str) -> None:

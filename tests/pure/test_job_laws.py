@@ -20,7 +20,7 @@ from trainshed.kube.ages import timestamp
 from trainshed.kube.objects import Object, copied
 
 Pods = dict[str, Object]
-STEPS = settings(max_examples=60, stateful_step_count=30)
+STEPS = settings(max_examples=100, stateful_step_count=30)
 
 
 class Conflict(Exception):
@@ -94,6 +94,9 @@ class Operator:
 
     def _pass(self) -> Iterator[None]:
         if specs.is_finished(self.job):
+            for pod in [pod for pod in self.known.values() if pods.is_tracked(pod)]:
+                yield
+                self._free(pod)
             return
         found = self._observe()
         counted = tally.count(found)
@@ -114,10 +117,10 @@ class Operator:
         yield from self._write(wanted)
         for pod in count.released:
             yield
-            self.server.free(pods.uid_of(pod))
-            self.hear(pods.uid_of(pod))
-        found = self._observe()
-        yield from self._write(status.concluded(found, tally.count(found)))
+            self._free(pod)
+        if not specs.is_finished(self.job):
+            found = self._observe()
+            yield from self._write(status.concluded(found, tally.count(found)))
 
     def _observe(self) -> Observed:
         held = {uid for uid, pod in self.known.items() if pods.is_tracked(pod)}
@@ -129,6 +132,10 @@ class Operator:
             yield
             self.server.write_status(wanted, self.revision)
             self.job, self.revision = self.server.job, self.server.revision
+
+    def _free(self, pod: Object) -> None:
+        self.server.free(pods.uid_of(pod))
+        self.hear(pods.uid_of(pod))
 
     def _delete(self, uid: str) -> None:
         if uid in self.server.pods:
@@ -147,7 +154,7 @@ class Operator:
 
 class Counting(RuleBasedStateMachine):
     def job(self) -> Object:
-        return a_job(completions=4, parallelism=2, backoffLimit=3)
+        return a_job(completions=2, parallelism=2, backoffLimit=1)
 
     @initialize()
     def begin(self) -> None:
@@ -175,6 +182,11 @@ class Counting(RuleBasedStateMachine):
         if known:
             self.operator.hear(known[which % len(known)])
 
+    @rule()
+    def the_operator_hears_of_all(self) -> None:
+        for uid in {*self.server.pods, *self.operator.known}:
+            self.operator.hear(uid)
+
     @rule(steps=st.integers(1, 6))
     def the_operator_works(self, steps: int) -> None:
         for _ in range(steps):
@@ -194,18 +206,18 @@ class Counting(RuleBasedStateMachine):
         assert (said.get("failed") or 0) <= len(self.server.ended)
         assert (said.get("succeeded") or 0) <= len(self.server.succeeded)
         if specs.is_finished(self.server.job):
-            assert not any(map(pods.is_tracked, self.server.pods.values()))
             assert not len(uncounted.read(said))
+            assert not any(map(pods.is_active, self.server.pods.values()))
 
     def teardown(self) -> None:
-        for _ in range(60):
-            for uid in {*self.server.pods, *self.operator.known}:
-                self.operator.hear(uid)
+        for _ in range(20):
+            self.the_operator_hears_of_all()
             while self.operator.step():
                 pass
             for uid in self._living():
                 self.server.end(uid, "Succeeded")
         assert specs.is_finished(self.server.job)
+        assert not any(map(pods.is_tracked, self.server.pods.values()))
         self.check(self.server.job["status"])
 
     def check(self, said: Object) -> None:
@@ -214,7 +226,7 @@ class Counting(RuleBasedStateMachine):
 
 class CountingByIndex(Counting):
     def job(self) -> Object:
-        return an_indexed_job(3, parallelism=2, backoffLimit=3)
+        return an_indexed_job(2, backoffLimit=1)
 
     @precondition(lambda self: self._living())
     @rule(which=st.integers(0, 9))
@@ -231,7 +243,7 @@ class CountingByIndex(Counting):
 
 class CountingPatiently(Counting):
     def job(self) -> Object:
-        return a_job(completions=4, parallelism=2, backoffLimit=3, podReplacementPolicy="Failed")
+        return a_job(completions=2, parallelism=2, backoffLimit=1, podReplacementPolicy="Failed")
 
 
 TestCounting = Counting.TestCase

@@ -5,7 +5,7 @@ A pass may end anywhere, also by a kill: each step leaves what the next pass nee
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -27,7 +27,6 @@ from trainshed.controllers.job import (
     verdict,
 )
 from trainshed.controllers.job import tally as tallies
-from trainshed.controllers.job.acting import Trouble
 from trainshed.controllers.job.backoff import USUAL, Pace
 from trainshed.controllers.job.observed import Observed
 from trainshed.controllers.job.specs import CONTROLLER_UID, JOB_NAME, JobSpec
@@ -166,23 +165,25 @@ class _Pass:
             # Said before it is done: whoever comes after a crash must know why these pods are leaving.
             job = await self._write(job, status.noted(seen, tally, judged)[0])
         trouble = await acting.carry_out(plan, job, self._world)
-        job, more_trouble = await self._note(job)
-        job = await self._conclude(job)
-        if trouble or more_trouble:
-            raise trouble or more_trouble  # type: ignore[misc]
+        job, released = await self._note(job)
+        more_trouble = await acting.free_all(released, self._world)
+        job = await self._conclude(job, changed=bool(released))
+        for reason in filter(None, (trouble, more_trouble)):
+            raise reason
         return self._next(job, plan.wait)
 
-    async def _note(self, job: Object) -> tuple[Object, Trouble | None]:
-        """Write what is noted, then let go of the pods that are."""
+    async def _note(self, job: Object) -> tuple[Object, Sequence[Object]]:
+        """Write what there is to say; the pods that may be let go then."""
         seen = self._observe(job)
         tally = tallies.count(seen)
         judged = verdict.judge(seen, tally) or verdict.completed(seen, tally)
         wanted, count = status.noted(seen, tally, judged)
-        job = await self._write(job, wanted)
-        return job, await acting.free_all(count.released, self._world)
+        return await self._write(job, wanted), count.released
 
-    async def _conclude(self, job: Object) -> Object:
+    async def _conclude(self, job: Object, *, changed: bool) -> Object:
         seen = self._observe(job)
+        if specs.is_finished(job) or not (changed or seen.is_decided):
+            return job
         return await self._write(job, status.concluded(seen, tallies.count(seen)))
 
     def _observe(self, job: Object) -> Observed:
@@ -208,6 +209,8 @@ class _Pass:
         """When to look again though nothing changed: a back-off that ends, a deadline, a ttl."""
         if specs.is_finished(job):
             left = ttl.seconds_left(job, self._spec, self._now)
+        elif verdict.announced(job.get("status") or {}):
+            left = None
         else:
             left = deadline.seconds_left(self._spec, dig(job, "status", "startTime"), self._now)
         waits = [seconds for seconds in (wait or None, left) if seconds is not None]

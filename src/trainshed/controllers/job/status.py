@@ -31,6 +31,9 @@ def noted(seen: Observed, tally: Tally, judged: Verdict | None) -> tuple[Object,
         status = suspension.applied(status, seen.spec.suspend, now)
     if judged is not None and verdict.announced(status) is None:
         status = _with(status, judged.target, judged, now)
+    if judged is not None and judged.end == "Complete":
+        # Where nothing has to be moved to a counter, letting go may follow: it changes nothing here.
+        status = _ended(status, tally, now)
     return _shown(status), count
 
 
@@ -38,14 +41,16 @@ def concluded(seen: Observed, tally: Tally) -> Object:
     """The status after finalizers went: notes become numbers, and an end is reached when all is quiet."""
     tracked = {pods.uid_of(pod) for pod in seen.pods if pods.is_tracked(pod)}
     status = {**uncounted.settled(seen.status, tracked), **_numbers(tally)}
+    return _shown(status if tracked else _ended(status, tally, timestamp(seen.now)))
+
+
+def _ended(status: Object, tally: Tally, now: str) -> Object:
+    """The status with the announced end, if no pod has to be waited for or counted."""
     judged = verdict.announced(status)
-    quiet = not (tracked or tally.active or tally.terminating or len(uncounted.read(status)))
-    if judged is not None and quiet:
-        now = timestamp(seen.now)
-        status = _with(status, judged.end, judged, now)
-        if judged.end == "Complete":
-            status["completionTime"] = now
-    return _shown(status)
+    if judged is None or tally.active or tally.terminating or len(uncounted.read(status)):
+        return status
+    status = _with(status, judged.end, judged, now)
+    return {**status, "completionTime": now} if judged.end == "Complete" else status
 
 
 def _numbers(tally: Tally) -> Object:
