@@ -36,6 +36,6 @@ def a_runtime(name: str, policy: Object | None = None, **job: object) -> Object:
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "ClusterTrainingRuntime",
-        "metadata": {"name": name},
+        "metadata": {"name": name, "labels": {"trainer.kubeflow.org/framework": "torch"}},
         "spec": {"mlPolicy": {"numNodes": 1, "torch": {}}, "template": {"spec": spec}},
     }

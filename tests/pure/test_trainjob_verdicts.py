@@ -98,7 +98,9 @@ def test_who_lost_a_neighbour_is_not_to_blame_even_if_it_ended_first() -> None:
 
 def test_being_deleted_is_not_a_failure() -> None:
     pod = ended(a_pod(0), code=143, at="2026-01-01T00:00:05Z")
-    pod["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:03Z"}
+    pod["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:33Z", "deletionGracePeriodSeconds": 30}
+    assert podstates.bad_end(pod) is None
+    pod["status"]["phase"] = "Failed"
     assert podstates.bad_end(pod) is None
     assert podstates.bad_end(ended(pod, "boom", code=1)) is not None
 

@@ -41,7 +41,7 @@ def bad_end(pod: Object) -> Ended | None:
     found = sorted(_bad_ends(pod))
     if found:
         return found[0]
-    if text(pod, "status", "phase") == "Failed":
+    if text(pod, "status", "phase") == "Failed" and not text(pod, "metadata", "deletionTimestamp"):
         return _failed_whole(pod)
     return None
 
