@@ -17,6 +17,10 @@ from trainshed.kube import ages, faults
 from trainshed.kube.objects import Object, dig, metadata
 
 TEXT = b"text/plain"
+_IMAGES = {
+    "ErrImagePull": "image can't be pulled",
+    "ImagePullBackOff": "trying and failing to pull image",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +123,10 @@ def _check_started(pod: Object, wish: Wish) -> None:
     ]
     found: Object = next((item for item in statuses if item.get("name") == wish.container), {})
     quoted = f'container "{wish.container}" in pod "{metadata(pod).get("name")}"'
-    if wish.previous:
-        if not dig(found, "lastState", "terminated"):
-            raise faults.BadRequest(f"previous terminated {quoted} not found")
-        return
+    has_run = dig(found, "lastState", "terminated") is not None
+    if wish.previous and not has_run:
+        raise faults.BadRequest(f"previous terminated {quoted} not found")
     waiting = dig(found, "state", "waiting")
-    if waiting is not None and not found.get("restartCount"):
-        raise faults.BadRequest(
-            f"{quoted} is waiting to start: {waiting.get('reason') or 'ContainerCreating'}"
-        )
+    if waiting is not None and not has_run:
+        reason = str(waiting.get("reason") or "ContainerCreating")
+        raise faults.BadRequest(f"{quoted} is waiting to start: {_IMAGES.get(reason, reason)}")
