@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from trainshed.client.client import Client
-from trainshed.client.failures import Failure
+from trainshed.client.failures import Failure, Unreachable
 from trainshed.client.requests import Write
 from trainshed.kube.ages import timestamp
 from trainshed.kube.faults import Fault, NotFound
@@ -28,6 +28,7 @@ LANES = 4
 MOST_PENDING = 2_000
 MOST_REMEMBERED = 4_096
 LONGEST_MESSAGE = 1_024
+_RETRY_SECONDS = 1.0
 
 
 class Note(NamedTuple):
@@ -107,6 +108,10 @@ class _Lane:
                 note, pending = self._pending.popitem(last=False)
                 try:
                     await self._write(note, pending)
+                except Unreachable:
+                    # The server may be on its way back: what happened meanwhile is worth telling.
+                    self._pending.setdefault(note, pending)
+                    await asyncio.sleep(_RETRY_SECONDS)
                 except (Fault, Failure) as refused:
                     log.debug("event %s was not written: %s", note.reason, refused)
             self._some.clear()

@@ -30,6 +30,7 @@ from trainshed.controllers.job import tally as tallies
 from trainshed.controllers.job.backoff import USUAL, Pace
 from trainshed.controllers.job.observed import Observed
 from trainshed.controllers.job.specs import CONTROLLER_UID, JOB_NAME, JobSpec
+from trainshed.controllers.job.tally import Tally
 from trainshed.kube.ages import timestamp
 from trainshed.kube.objects import Object, dig
 from trainshed.loop.controller import Controller, Watch
@@ -178,13 +179,18 @@ class _Pass:
         tally = tallies.count(seen)
         judged = verdict.judge(seen, tally) or verdict.completed(seen, tally)
         wanted, count = status.noted(seen, tally, judged)
+        if _is_on_the_way_out(seen, tally):
+            return job, count.released
         return await self._write(job, wanted), count.released
 
     async def _conclude(self, job: Object, *, changed: bool) -> Object:
         seen = self._observe(job)
         if specs.is_finished(job) or not (changed or seen.is_decided):
             return job
-        return await self._write(job, status.concluded(seen, tallies.count(seen)))
+        tally = tallies.count(seen)
+        if _is_on_the_way_out(seen, tally):
+            return job
+        return await self._write(job, status.concluded(seen, tally))
 
     def _observe(self, job: Object) -> Observed:
         """The Job and its pods as they are now, with the notes settled that only have to be moved."""
@@ -215,3 +221,8 @@ class _Pass:
             left = deadline.seconds_left(self._spec, dig(job, "status", "startTime"), self._now)
         waits = [seconds for seconds in (wait or None, left) if seconds is not None]
         return After(max(0.0, min(waits))) if waits else Done()
+
+
+def _is_on_the_way_out(seen: Observed, tally: Tally) -> bool:
+    """A Job that goes with its pods: nobody will read what each of them did on the way."""
+    return seen.is_leaving and bool(tally.active or tally.terminating)
