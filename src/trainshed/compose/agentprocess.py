@@ -5,17 +5,33 @@ Asked to end, it ends its pods. Killed, it leaves them running for the next one.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
 from trainshed.client.client import Client
 from trainshed.compose import companion, parts
 from trainshed.compose.orders import Order
 from trainshed.compose.partprocess import Ready
+from trainshed.compose.trouble import Trouble
 from trainshed.runner import agent
 
 
 async def live(client: Client, order: Order, ready: Ready) -> None:
-    await agent.run(client, order.settings, order.folder.root, ready)
+    is_ready = False
+
+    def announce() -> None:
+        nonlocal is_ready
+        is_ready = True
+        ready()
+
+    try:
+        await agent.run(client, order.settings, order.folder.root, announce)
+    except asyncio.CancelledError:
+        if not is_ready:  # told to end in the midst of its start
+            await clear(order)
+        raise
+    except OSError as error:
+        raise Trouble(f"the agent cannot run pods: {error}") from error
 
 
 async def clear(order: Order) -> None:

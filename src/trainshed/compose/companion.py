@@ -130,7 +130,10 @@ class _Companion:
         note = folder.note(self.part.name)
         digest = settings.digest(chosen, self.part)
         state = State(processes.this(), __version__, partprocess.now(), digest, chosen.runner)
-        statefile.write(note, state)
+        try:
+            statefile.write(note, state)
+        except OSError as error:
+            raise trouble.from_os(error, note) from error
         vigil.begin([note])
         self.was_ready = True
         log.info("ready, process %s, version %s", state.process.pid, state.version)
@@ -152,13 +155,19 @@ class _Companion:
 
 
 def refusal(error: Exception) -> Exception:
-    """The refusal in a group of errors; one that holds anything else is a fault of ours and raised on."""
+    """The refusal in a group of errors. Trouble is raised as such, what is a fault of ours as it came."""
     if not isinstance(error, ExceptionGroup):
         return error
-    foreign = error.split(lambda one: isinstance(one, Failure | Fault))[1]
-    if foreign is not None:
+    told = error.subgroup(Trouble)
+    if told is not None:
+        raise _first(told) from error
+    if error.split(lambda one: isinstance(one, Failure | Fault))[1] is not None:
         raise error
-    return refusal(error.exceptions[0])
+    return _first(error)
+
+
+def _first(error: Exception) -> Exception:
+    return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
 
 
 async def _await_server(folder: DataFolder) -> None:

@@ -81,12 +81,12 @@ def release(launched: Sequence[Launched]) -> None:
         one.child.returncode = 0
 
 
-def end(launched: Sequence[Launched]) -> None:
+def end(launched: Sequence[Launched], *, at_once: Sequence[Part] = ()) -> None:
     """Have the children gone, however often somebody presses Ctrl-C meanwhile."""
     with interrupts.noted():
         for one in launched:
             os.close(one.report)
-            one.child.terminate()
+            one.child.kill() if one.part in at_once else one.child.terminate()
         for one in launched:
             try:
                 one.child.wait(END_SECONDS)

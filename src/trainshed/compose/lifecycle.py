@@ -182,6 +182,9 @@ def _serve(folder: DataFolder, listen: Listen, ready: Announce) -> ServerState |
 def _spawn(missing: Sequence[Part], order: Order, terminal: bool, ready: Announce) -> None:
     """Start the processes and wait until they report that they are ready. Raises `Trouble` if not."""
     children: list[Launched] = []
+    # Where an agent was killed its pods go on, whatever becomes of this start: then its successor must not
+    # be asked to end, which would end them.
+    left = (AGENT,) if statefile.read_any(order.folder.note(AGENT.name)) else ()
     try:
         with interrupts.noted() as note:
             for part in missing:
@@ -196,7 +199,7 @@ def _spawn(missing: Sequence[Part], order: Order, terminal: bool, ready: Announc
                 if not terminal:
                     note.signal = 0  # it came too late
     except BaseException:
-        launching.end(children)
+        launching.end(children, at_once=left)
         raise
 
 

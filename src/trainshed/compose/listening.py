@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import re
 import socket
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from trainshed.compose.statefile import ServerState
 from trainshed.compose.trouble import WRONG_USAGE, Trouble
 
 HOST, PORT = "127.0.0.1", 6443
+PATIENCE = 0.3
 EVERYWHERE = frozenset(("0.0.0.0", "::"))
 _SPACE = re.compile(r"\s")
 _SERVER = re.compile(r"^\s*server: ['\"]?https://\S+?:([0-9]{1,5})['\"]?\s*$", re.MULTILINE)
@@ -38,13 +40,23 @@ class Listen:
         """
         host = self.host or (former.host if former else HOST)
         last = former.port if former else last_port(kubeconfig)
-        if not self.port and last and capabilities.can_listen(host, last):
+        if not self.port and last and _is_free(host, last, PATIENCE if former else 0.0):
             return host, last
         return host, PORT if self.port is None else self.port
 
     def differs_from(self, host: str, port: int) -> bool:
         """Was something asked for that a server at this address is not?"""
         return (self.host or host) != host or (self.port or port) != port
+
+
+def _is_free(host: str, port: int, patience: float) -> bool:
+    """Whether one can listen there; a process that was killed holds its port for some moments more."""
+    deadline = time.monotonic() + patience
+    while not capabilities.can_listen(host, port):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def last_port(kubeconfig: Path) -> int | None:

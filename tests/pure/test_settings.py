@@ -1,0 +1,121 @@
+"""The user's settings: what may stand in the file, and what is said about the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainshed.compose import settings
+from trainshed.compose.datafolder import DataFolder
+from trainshed.compose.parts import AGENT, OPERATOR
+from trainshed.compose.settings import Choices
+from trainshed.compose.trouble import Trouble
+from trainshed.runner.settings import ImageRule, Settings, SimulatedNode, Taint
+
+FULL = """
+relax = true
+runner = "process"
+[images]
+"pytorch/*" = "/opt/torch"
+[[nodes]]
+name = "gpu-1"
+cpu = 8
+memory = "32Gi"
+gpus = 2
+labels = { zone = "a" }
+taints = ["dedicated=training:NoSchedule", "spot:PreferNoSchedule"]
+[logs]
+keep = "12h"
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_says_everything(tmp_path: Path) -> None:
+    node = SimulatedNode(
+        name="gpu-1",
+        cpu="8",
+        memory="32Gi",
+        gpus=2,
+        labels=(("zone", "a"),),
+        taints=(Taint("dedicated", "training", "NoSchedule"), Taint("spot", "", "PreferNoSchedule")),
+    )
+    assert settings.read(written(tmp_path, FULL)) == Settings(
+        relax=True,
+        runner="process",
+        images=(ImageRule("pytorch/*", "/opt/torch"),),
+        nodes=(node,),
+        keep_logs_seconds=12 * 3600,
+    )
+
+
+def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
+    assert settings.read(written(tmp_path, "")) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("relax = 1", "relax must be true or false, not 1"),
+        ("relaxed = true", "relaxed is not a setting; there are relax, runner, images, nodes, logs"),
+        ('runner = "docker"', "runner must be auto, sandbox, process, not 'docker'"),
+        ('[images]\n"x" = 1', 'images."x" must be the path of an environment, not 1'),
+        ('[images]\n"x" = "here"', "images.\"x\" must be an absolute path, not 'here'"),
+        ("nodes = 1", "nodes must be tables, not 1"),
+        ("nodes = [1]", "nodes[0] must be a table, not 1"),
+        ('[[nodes]]\nname = "A"', "nodes[0].name 'A': "),
+        ("[[nodes]]\ncpu = 1", "nodes[0].name '': "),
+        ('[[nodes]]\nname = "a"\ncpu = "x"', "nodes[0].cpu must be a quantity such as 8 or 16Gi, not 'x'"),
+        ('[[nodes]]\nname = "a"\ncpu = true', "nodes[0].cpu must be a quantity"),
+        ('[[nodes]]\nname = "a"\nmemory = "-1"', "nodes[0].memory must be a quantity"),
+        ('[[nodes]]\nname = "a"\ngpus = -1', "nodes[0].gpus must be from 0 to 1024, not -1"),
+        ('[[nodes]]\nname = "a"\ngpus = true', "nodes[0].gpus must be a whole number, not True"),
+        ('[[nodes]]\nname = "a"\nlabels = { zone = 1 }', "nodes[0].labels.zone: its value must be a text"),
+        ('[[nodes]]\nname = "a"\ntaints = ["x"]', "nodes[0].taints: 'x' is not key=value:effect"),
+        ('[[nodes]]\nname = "a"\ntaints = ["x:Never"]', "nodes[0].taints: 'x:Never' is not key=value:effect"),
+        ('[[nodes]]\nname = "a"\n[[nodes]]\nname = "a"', "nodes[1].name 'a' is used twice"),
+        ('[[nodes]]\nname = "a"\ncolour = "red"', "nodes[0].colour is not a setting"),
+        ("[logs]\nkeep = 7", 'logs.keep must be a time such as "12h" or "7d", not 7'),
+        ("[logs]\nkep = 7", "logs.kep is not a setting; there are keep"),
+        ("relax =", "is not TOML"),
+    ],
+)
+def test_every_bad_value_is_one_line_with_file_and_key(tmp_path: Path, text: str, words: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(Trouble) as refused:
+        settings.read(path)
+    assert refused.value.message.startswith(str(path))
+    assert words in refused.value.message
+    assert "\n" not in refused.value.message
+    assert refused.value.code == 2
+
+
+def test_options_count_more_than_the_file_and_are_remembered(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path, tmp_path)
+    written(tmp_path, 'runner = "process"')
+    kept, found = settings.chosen(folder, Choices(relax=True))
+    assert (found.relax, found.runner) == (True, "process")
+    settings.remember(folder, kept)
+    assert settings.chosen(folder, Choices())[1].relax
+    kept, found = settings.chosen(folder, Choices(relax=False))
+    settings.remember(folder, kept)
+    assert not settings.chosen(folder, Choices())[1].relax
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path, tmp_path)
+    with pytest.raises(Trouble, match=r"cannot read .*none.toml"):
+        settings.chosen(folder, Choices(config=str(tmp_path / "none.toml")))
+
+
+def test_only_what_concerns_a_part_makes_it_outdated() -> None:
+    before, relaxed = Settings(), Settings(relax=True)
+    images = Settings(images=(ImageRule("*", "/opt"),))
+    assert settings.digest(before, OPERATOR) != settings.digest(relaxed, OPERATOR)
+    assert settings.digest(before, OPERATOR) == settings.digest(images, OPERATOR)
+    assert settings.digest(before, AGENT) != settings.digest(images, AGENT)
