@@ -337,6 +337,22 @@ async def test_a_pod_that_fits_no_longer_is_released_and_replaced(client: Client
     assert job["status"].get("failed", 0) == 0
 
 
+async def test_a_job_with_a_selector_of_its_own_finds_and_leaves_its_pods(client: Client, name: str) -> None:
+    labels = {"team": name}
+    job = job_of(name, manualSelector=True, selector={"matchLabels": labels}, completions=1, parallelism=1)
+    job["spec"]["template"]["metadata"] = {"labels": labels}
+    await client.create(job)
+
+    async def only_pod() -> Object:
+        (pod,) = (await client.list("pods", where=Where(labels=f"team={name}"))).items
+        return pod
+
+    pod = await waits.eventually(only_pod, ValueError)
+    assert "job-name" not in pod["metadata"]["labels"]
+    await client.delete("jobs", name, options=Delete("Background"))
+    await waits.until_gone(client, "pods", pod["metadata"]["name"])
+
+
 async def test_a_job_another_controller_manages_is_left_alone(client: Client, name: str) -> None:
     await client.create(job_of(name, managedBy="example.com/other"))
     after = f"{name}-after"

@@ -66,10 +66,11 @@ def test_a_pod_of_a_job_with_another_name_is_left_alone() -> None:
     assert claims.fate(a_pod(JOB), "other", None) == "leave"
 
 
-def test_an_orphan_the_selector_does_not_ask_for_is_left_alone() -> None:
-    pod = orphan()
-    pod["metadata"]["labels"] = {}
-    assert claims.fate(pod, "train", JOB, claims.selector_of(JOB)) == "leave"
+def test_an_orphan_the_selector_does_not_ask_for_is_not_adopted() -> None:
+    for tracked, fate in ((True, "free"), (False, "leave")):
+        pod = orphan(tracked=tracked)
+        pod["metadata"]["labels"] = {}
+        assert claims.fate(pod, "train", JOB, claims.selector_of(JOB)) == fate
 
 
 def test_patches_name_the_pod_they_mean_by_its_uid() -> None:

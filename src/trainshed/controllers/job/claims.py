@@ -48,11 +48,10 @@ def fate(pod: Object, name: str, job: Object | None, selector: LabelSelector = N
 def _of_orphan(pod: Object, job: Object | None, selector: LabelSelector) -> Fate:
     if job is None or specs.is_finished(job) or specs.is_leaving(job):
         return _freed(pod)
-    if not selector.matches(dig(pod, "metadata", "labels")):
-        return "leave"
     if not specs.is_ours(job):
         return "leave"
-    return _freed(pod) if pods.is_leaving(pod) else "adopt"
+    fits = selector.matches(dig(pod, "metadata", "labels"))
+    return "adopt" if fits and not pods.is_leaving(pod) else _freed(pod)
 
 
 def _freed(pod: Object) -> Fate:
