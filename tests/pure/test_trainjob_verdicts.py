@@ -197,6 +197,20 @@ def test_the_usual_moment_before_a_start_is_no_waiting(pod: Object) -> None:
     assert standing(pod) is None
 
 
+def test_an_elastic_job_with_nodes_enough_does_not_wait_for_more() -> None:
+    def elastic(pod: Object, fewest: int) -> Object:
+        return {
+            **pod,
+            "metadata": {**pod["metadata"], "annotations": {"trainshed.dev/gang-minimum": str(fewest)}},
+        }
+
+    missing = unplaced(a_pod(1), "needs cpu 9")
+    assert standing(elastic(a_pod(0), 1), elastic(missing, 1)) is None
+    found = standing(elastic(a_pod(0), 2), elastic(missing, 2))
+    assert found is not None
+    assert found.message == "waiting: needs cpu 9"
+
+
 # --- restarts ---------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from trainshed.controllers.trainjob import podstates, ranks
+from trainshed.controllers.trainjob.plugins.elastic import GANG_MINIMUM
 from trainshed.kinds.jobset import labels
 from trainshed.kinds.reading import entries, number
 from trainshed.kube import conditions
@@ -39,11 +40,20 @@ def standing(jobset: Object, pods: Sequence[Object], failure: str) -> Verdict | 
 def _waiting(jobset: Object, pods: Sequence[Object]) -> Verdict | None:
     for pod in pods:
         found = podstates.waiting(pod)
-        if found is not None:
+        if found is not None and not _can_spare(pod, pods):
             is_placed = bool(text(pod, "spec", "nodeName"))
             who = f"{ranks.name_of(pod, jobset)}: " if is_placed else ""
             return waiting(found.reason, f"{who}{found.why}")
     return None
+
+
+def _can_spare(pod: Object, pods: Sequence[Object]) -> bool:
+    """Whether an elastic job trains without this pod: enough of the others run."""
+    fewest = text(pod, "metadata", "annotations", GANG_MINIMUM)
+    step = text(pod, "metadata", "labels", labels.REPLICATED_JOB)
+    same = [other for other in pods if text(other, "metadata", "labels", labels.REPLICATED_JOB) == step]
+    running = sum(text(other, "status", "phase") in ("Running", "Succeeded") for other in same)
+    return fewest.isascii() and fewest.isdigit() and running >= int(fewest)
 
 
 # --- restarts ---------------------------------------------------------------------------------------------
@@ -54,9 +64,8 @@ def _restarting(jobset: Object, pods: Sequence[Object], failure: str) -> Verdict
     if again is not None and again.get("status") == "True":
         return _verdict("JobSetRestarting", _whole(jobset), failure)
     crashed = [pod for pod in pods if podstates.is_restarting(pod)]
-    if crashed:
-        return _verdict("ContainerRestarting", _in_place(jobset, crashed[0], pods), failure)
-    return None
+    which = _in_place(jobset, crashed[0], pods) if crashed else ""
+    return _verdict("ContainerRestarting", which, failure) if which else None
 
 
 def _verdict(reason: str, which: str, failure: str) -> Verdict:
@@ -70,11 +79,11 @@ def _whole(jobset: Object) -> str:
 
 
 def _in_place(jobset: Object, crashed: Object, pods: Sequence[Object]) -> str:
-    """Containers of one Job share its limit; reaching it fails the Job."""
+    """Containers of one Job share its limit; one more, and the Job fails instead."""
     step = text(crashed, "metadata", "labels", labels.REPLICATED_JOB)
     same = [pod for pod in pods if text(pod, "metadata", "labels", labels.REPLICATED_JOB) == step]
     jobs = (job for job in entries(jobset, "spec", "replicatedJobs") if text(job, "name") == step)
     limit = number(next(jobs, {}), "template", "spec", "backoffLimit")
     most = max((BACKOFF_LIMIT if limit is None else limit) - 1, 0)
     coming = sum(podstates.restarts(pod) for pod in same) + 1
-    return f"restart {coming} of {most}" if coming <= most else f"restart {coming}"
+    return f"restart {coming} of {most}" if coming <= most else ""
