@@ -71,8 +71,8 @@ class Whole:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     def apply(self, *documents: Object) -> None:
-        text = "\n---\n".join(json.dumps(document) for document in documents)
-        self.kubectl("apply", "-f", "-", stdin=text)
+        listed = {"apiVersion": "v1", "kind": "List", "items": documents}
+        self.kubectl("apply", "-f", "-", stdin=json.dumps(listed))
 
     def get(self, kind: str, name: str) -> Object:
         found: Object = json.loads(self.kubectl("get", kind, name, "-o", "json"))
