@@ -230,20 +230,20 @@ def test_restarts_in_place_are_counted_over_all_pods_of_the_job() -> None:
     pods = [restarted(a_pod(0), times=2), waiting(a_pod(1), "CrashLoopBackOff", "back-off", restarts=1)]
     said = standing(*pods, failure="rank 1 of 2 exited 1")
     assert said is not None
-    assert said.message == "restart 4 of 5: rank 1 of 2 exited 1"
+    assert said.message == "restart 4 of 6: rank 1 of 2 exited 1"
 
 
 def test_a_container_that_just_ended_is_about_to_start_again_unless_it_never_does() -> None:
     pod = ended(a_pod(0))
     said = standing(pod)
     assert said is not None
-    assert said.message == "restart 1 of 5"
+    assert said.message == "restart 1 of 6"
     never = {**pod, "spec": {**pod["spec"], "restartPolicy": "Never"}}
     assert standing(never) is None
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"), [(None, "restart 1 of 5"), (3, "restart 1 of 2"), (0, "restart 1")]
+    ("limit", "said"), [(None, "restart 1 of 6"), (3, "restart 1 of 3"), (0, "restart 1 of 1")]
 )
 def test_the_limit_is_the_jobs(limit: JSON, said: str) -> None:
     jobset = a_jobset()

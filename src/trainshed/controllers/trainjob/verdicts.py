@@ -64,8 +64,9 @@ def _restarting(jobset: Object, pods: Sequence[Object], failure: str) -> Verdict
     if again is not None and again.get("status") == "True":
         return _verdict("JobSetRestarting", _whole(jobset), failure)
     crashed = [pod for pod in pods if podstates.is_restarting(pod)]
-    which = _in_place(jobset, crashed[0], pods) if crashed else ""
-    return _verdict("ContainerRestarting", which, failure) if which else None
+    if crashed:
+        return _verdict("ContainerRestarting", _in_place(jobset, crashed[0], pods), failure)
+    return None
 
 
 def _verdict(reason: str, which: str, failure: str) -> Verdict:
@@ -79,11 +80,11 @@ def _whole(jobset: Object) -> str:
 
 
 def _in_place(jobset: Object, crashed: Object, pods: Sequence[Object]) -> str:
-    """Containers of one Job share its limit; one more, and the Job fails instead."""
+    """Containers of one Job share its limit; with the restart that reaches it the Job fails."""
     step = text(crashed, "metadata", "labels", labels.REPLICATED_JOB)
     same = [pod for pod in pods if text(pod, "metadata", "labels", labels.REPLICATED_JOB) == step]
     jobs = (job for job in entries(jobset, "spec", "replicatedJobs") if text(job, "name") == step)
     limit = number(next(jobs, {}), "template", "spec", "backoffLimit")
-    most = max((BACKOFF_LIMIT if limit is None else limit) - 1, 0)
+    most = max(BACKOFF_LIMIT if limit is None else limit, 1)
     coming = sum(podstates.restarts(pod) for pod in same) + 1
-    return f"restart {coming} of {most}" if coming <= most else ""
+    return f"restart {coming} of {max(most, coming)}"
