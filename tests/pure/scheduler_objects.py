@@ -83,8 +83,9 @@ class Desk:
         ledger = self.ledger
         line = [gang for gang in ledger.line() if not gang.obstacle()]
         made = placing.decide((gang.candidate(ledger.count) for gang in line), ledger.board, ledger.stamps)
+        waiting = {*made.blocked, *made.behind}
         for gang in line:
-            if gang.key in {*made.blocked, *made.behind}:
+            if gang.key in waiting:
                 gang.begin_waiting(ledger.count)
         ledger.assume(made.spots)
         self.head = made.head.name if made.head else ""

@@ -119,3 +119,4 @@ def test_only_what_concerns_a_part_makes_it_outdated() -> None:
     assert settings.digest(before, OPERATOR) != settings.digest(relaxed, OPERATOR)
     assert settings.digest(before, OPERATOR) == settings.digest(images, OPERATOR)
     assert settings.digest(before, AGENT) != settings.digest(images, AGENT)
+    assert settings.digest(before, AGENT) == settings.digest(relaxed, AGENT)

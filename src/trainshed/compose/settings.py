@@ -71,7 +71,7 @@ def remember(folder: DataFolder, kept: Choices) -> None:
 
 def digest(settings: Settings, part: Part) -> str:
     """Tells whether a part that runs was started with these settings, as far as they concern it."""
-    concern: object = settings.relax if part is OPERATOR else asdict(settings)
+    concern: object = settings.relax if part is OPERATOR else asdict(replace(settings, relax=False))
     return hashlib.sha256(msgspec.json.encode(concern)).hexdigest()[:12]
 
 
