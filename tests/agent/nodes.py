@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.servers import SOURCE, STOP_SECONDS, Cluster, Server
-from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.orders import Order
 from trainshed.compose.partprocess import READY
 from trainshed.runner import machine
@@ -86,13 +85,17 @@ def running(folder: Path, settings: Settings | None = None) -> Iterator[Place]:
             server.stop()
 
 
-def folder_of(place: Place) -> DataFolder:
-    return DataFolder(place.server.data, place.server.data / "cache")
-
-
 def wait_for_line(file: Path, text: str) -> None:
     """Until a file of the host has a text in it."""
     deadline = time.monotonic() + START_SECONDS
     while not (file.exists() and text in file.read_text()):
         assert time.monotonic() < deadline, f"{file} has no {text!r}"
+        time.sleep(0.02)
+
+
+def wait_for_log(place: Place, text: str) -> None:
+    """Until some container's log has a text in it."""
+    logs, deadline = place.server.data / "logs", time.monotonic() + START_SECONDS
+    while not any(text in file.read_text() for file in logs.rglob("*.log")):
+        assert time.monotonic() < deadline, f"no log has {text!r}"
         time.sleep(0.02)

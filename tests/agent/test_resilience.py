@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import pytest_asyncio
 
@@ -34,7 +35,7 @@ def on_cue(folder: Path, script: str = "exit 3") -> Object:
     """A container that says when it is up and ends when it is given the cue, by files of the host."""
     folder.mkdir(exist_ok=True)
     folder.chmod(0o777)
-    wait = "echo up >> /cue/up; while [ ! -e /cue/go ]; do sleep 0.05; done; echo gone"
+    wait = f": {folder}; echo up >> /cue/up; while [ ! -e /cue/go ]; do sleep 0.05; done; echo gone"
     return a_container(f"{wait}; {script}", volumeMounts=[{"name": "cue", "mountPath": "/cue"}])
 
 
@@ -49,14 +50,23 @@ async def started(client: Client, folder: Path, policy: str = "Never", script: s
     return found
 
 
+async def no_longer_there(words: str) -> None:
+    """Until no process of this machine has the words in its command."""
+
+    async def gone() -> None:
+        commands = [" ".join(one.info["cmdline"] or ()) for one in psutil.process_iter(["cmdline"])]
+        assert not any(words in command for command in commands)
+
+    await waits.eventually(gone)
+
+
 async def test_a_pod_survives_the_agent_and_its_end_is_told_later(
     place: Place, client: Client, tmp_path: Path
 ) -> None:
     before = await started(client, tmp_path / "cue")
     place.agent.kill()
     (tmp_path / "cue" / "go").touch()
-    log = next((place.server.data / "logs").rglob("0.log"))
-    nodes.wait_for_line(log, "gone")
+    nodes.wait_for_log(place, "gone")
     place.agent.start()
     pod = await waits.until(client, "pods", "p", is_over)
     assert end(pod)["exitCode"] == 3
@@ -92,11 +102,25 @@ async def test_a_pod_survives_the_server(place: Place, client: Client, tmp_path:
     await started(client, tmp_path / "cue")
     place.server.kill()
     (tmp_path / "cue" / "go").touch()
-    log = next((place.server.data / "logs").rglob("0.log"))
-    nodes.wait_for_line(log, "gone")
+    nodes.wait_for_log(place, "gone")
     place.server.start()
     pod = await waits.until(client, "pods", "p", is_over)
     assert end(pod)["exitCode"] == 3
+
+
+async def test_an_end_the_server_never_heard_of_outlives_the_agent_too(
+    place: Place, client: Client, tmp_path: Path
+) -> None:
+    await started(client, tmp_path / "cue", policy="OnFailure", script="exit 0")
+    place.server.kill()
+    (tmp_path / "cue" / "go").touch()
+    await no_longer_there(str(tmp_path / "cue"))
+    place.agent.stop()
+    place.server.start()
+    place.agent.start()
+    pod = await waits.until(client, "pods", "p", is_over)
+    assert phase(pod) == "Succeeded"
+    assert (tmp_path / "cue" / "up").read_text() == "up\n", "it ran once"
 
 
 async def test_a_stopped_node_starts_its_pods_again(place: Place, client: Client, tmp_path: Path) -> None:

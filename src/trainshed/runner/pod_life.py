@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-import msgspec
-
 from trainshed.aio.tasks import Tasks
 from trainshed.client.failures import Failure
 from trainshed.client.requests import Delete
@@ -32,6 +30,8 @@ from trainshed.runner.site import PODS, Site
 log = logging.getLogger(__name__)
 
 DRAIN_SECONDS: Final = 5.0
+TELL_SECONDS: Final = 2.0
+"""After this long without an answer, how a pod ended is put on disk."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.5, 15.0
 _SHUTDOWN: Final = ("NodeShutdown", "the pod was ended because Trainshed was stopped on this machine")
 _DEADLINE: Final = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
@@ -48,8 +48,17 @@ class Stop:
 
 
 class PodLife:
-    def __init__(self, pod: Object, site: Site, address: str, found: Iterable[Found] = ()) -> None:
+    def __init__(
+        self,
+        pod: Object,
+        site: Site,
+        address: str,
+        found: Iterable[Found] = (),
+        final: Object | None = None,
+    ) -> None:
+        """`found` is what a former agent left running, `final` the end of which it could not tell."""
         self.pod, self.site, self.address = pod, site, address
+        self._final = final
         self._adopted = adoption.adopt(pod, found)
         self._furnishing = Furnishing(self)
         self._lives = {
@@ -59,6 +68,7 @@ class PodLife:
         }
         self._reporter = Reporter(site.client, self._described, site.learn)
         self._began = pod_status.began(pod) or site.clock()
+        self._asked_at = self._began
         self._sandboxed = self._over = False
         self._stop: Stop | None = None
         self._asked, self._cure = asyncio.Event(), asyncio.Event()
@@ -109,7 +119,8 @@ class PodLife:
 
     def request(self, stop: Stop, seconds: float) -> None:
         """Have the pod end; a second request can only make it end sooner."""
-        self._stop = self._stop or stop
+        if self._stop is None:
+            self._stop, self._asked_at = stop, self.site.clock()
         self.grace = self.grace or Grace(seconds)
         self.grace.shorten(seconds)
         for one in self._lives.values():
@@ -157,6 +168,8 @@ class PodLife:
             tasks.start(f"status of {self.namespace}/{self.name}", self._reporter.run())
             if pod_status.is_final(self.pod):
                 await self._clean_up()
+            elif self._final is not None:
+                await self._tell_end()
             else:
                 await self._live(tasks)
                 await self._finish()
@@ -264,28 +277,38 @@ class PodLife:
     async def _finish(self) -> None:
         """Tell how it ended, and give back what it had."""
         stop = self._stop
-        if stop is not None and stop.why == "drained" and not self._has_ended():
+        if stop is not None and stop.why == "drained" and not self._was_done():
             if text(self.pod, "spec", "restartPolicy") != "Never":
                 await self._put_by()
                 return
             self._stop = Stop("drained", *_SHUTDOWN)
         self._over = True
         self._sandboxed = False
-        self.changed()
         kept.write(self.site.folders.logs, kept.note_of(self.pod, self._began, self.site.clock()))
-        await asyncio.gather(self._reporter.flushed(), self._clean_up())
+        await self._tell_end()
 
-    def _has_ended(self) -> bool:
-        """Whether the work was over before anybody asked for it."""
-        return self._view().containers != {} and all(
-            one.is_over for one in self._lives.values() if one.view.part == "main"
+    async def _tell_end(self) -> None:
+        """Nothing is given back before the server knows: until then the engine's records tell it too."""
+        self.changed()
+        try:
+            async with asyncio.timeout(TELL_SECONDS):
+                await self._reporter.flushed()
+        except TimeoutError:
+            pod_state.note(self.folder, final=self._described()[1])
+            await self._reporter.flushed()
+        await self._clean_up()
+
+    def _was_done(self) -> bool:
+        """Whether the work was over before anybody asked for it, even if we heard of it only later."""
+        mains = [one for one in self._lives.values() if one.view.part == "main"]
+        ends = [one.view.end for one in mains if one.is_over]
+        return len(ends) == len(mains) and all(
+            end is not None and end.finished is not None and end.finished <= self._asked_at for end in ends
         )
 
     async def _put_by(self) -> None:
         """Leave the pod as it is on the server; the next agent starts it again."""
-        state = pod_state.read(self.folder)
-        if state is not None:
-            pod_state.write(self.folder, msgspec.structs.replace(state, drained=True))
+        pod_state.note(self.folder, drained=True)
         await self.site.engine.close_pod(self.uid)
 
     async def _clean_up(self) -> None:
@@ -324,7 +347,7 @@ class PodLife:
     # --- status ---
 
     def _described(self) -> tuple[Object, Object]:
-        return self.pod, pod_status.status(self.pod, self._view(), self.site.clock())
+        return self.pod, self._final or pod_status.status(self.pod, self._view(), self.site.clock())
 
     def _view(self) -> PodView:
         stop = self._stop or Stop("failed")

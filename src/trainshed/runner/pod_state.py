@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from trainshed.kube.objects import Object
+
 NAME = "state.json"
 
 
@@ -20,6 +22,8 @@ class PodState(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """The GPUs of each container."""
     drained: bool = False
     """Its containers were ended because the machine's owner stopped us, not by themselves."""
+    final: Object | None = None
+    """How it ended, for as long as the server could not be told."""
 
 
 _decoder = msgspec.json.Decoder(PodState)
@@ -52,6 +56,13 @@ def mark_drained(pods: Path) -> None:
     """Note for all pods that their containers did not end by themselves."""
     for uid, state in all_in(pods):
         write(pods / uid, msgspec.structs.replace(state, drained=True))
+
+
+def note(folder: Path, **changes: object) -> None:
+    """Change some of what is remembered; nothing where nothing is."""
+    state = read(folder)
+    if state is not None:
+        write(folder, msgspec.structs.replace(state, **changes))
 
 
 def remove(folder: Path) -> None:

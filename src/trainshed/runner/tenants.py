@@ -14,12 +14,14 @@ from trainshed.runner import hosts, pod_state, pod_status
 from trainshed.runner.engine import Found
 from trainshed.runner.environment import Reference
 from trainshed.runner.pod_life import PodLife, Stop
+from trainshed.runner.pod_state import PodState
 from trainshed.runner.serving import Run
 from trainshed.runner.site import Site
 
 log = logging.getLogger(__name__)
 
 _AGAIN_SECONDS = 1.0
+_LEAVE_SECONDS = 5.0
 
 
 class Tenants:
@@ -28,25 +30,27 @@ class Tenants:
         self._lives: dict[str, PodLife] = {}
         self._working: dict[str, asyncio.Task[None]] = {}
         self._found: dict[str, list[Found]] = {}
+        self._states: dict[str, PodState] = {}
         self._is_draining = False
 
     # --- beginning ---
 
     def remember(self, found: Iterable[Found]) -> None:
         """Take note of what a former life left, before any pod is seen."""
-        states = dict(pod_state.all_in(self._site.folders.pods))
+        self._states = dict(pod_state.all_in(self._site.folders.pods))
         for one in found:
-            state = states.get(one.pod_uid)
+            state = self._states.get(one.pod_uid)
             if state is None or not state.drained:
                 self._found.setdefault(one.pod_uid, []).append(one)
-        for uid, state in states.items():
+        for uid, state in self._states.items():
             self._site.addresses.keep(uid, state.address)
             self._site.devices.keep(uid, state.node, state.devices)
 
     async def forget_strangers(self) -> None:
         """Once all pods are known: end what belongs to none of them."""
         known = {text(pod, "metadata", "uid") for pod in self._pods.list()}
-        left = {uid for uid, _ in pod_state.all_in(self._site.folders.pods)} | self._found.keys()
+        left = self._states.keys() | self._found.keys()
+        self._states = {}
         for uid in left - known:
             log.info("pod %s is gone; what it left is removed", uid)
             await self._site.engine.close_pod(uid)
@@ -96,8 +100,9 @@ class Tenants:
             self._begin(uid, pod)
 
     def _begin(self, uid: str, pod: Object) -> None:
-        found = self._found.pop(uid, [])
-        self._lives[uid] = life = PodLife(pod, self._site, self._address(uid, pod), found)
+        found, state = self._found.pop(uid, []), self._states.get(uid)
+        final = state.final if state is not None else None
+        self._lives[uid] = life = PodLife(pod, self._site, self._address(uid, pod), found, final)
         name = f"pod {life.namespace}/{life.name}"
         task = self._working[uid] = self._tasks.start(name, self._live(life), forever=False)
         task.add_done_callback(lambda _: self._ended(uid))
@@ -136,7 +141,8 @@ class Tenants:
         for life in self._lives.values():
             life.request(Stop("drained"), min(seconds, life.own_grace))
         if self._working:
-            await asyncio.wait(set(self._working.values()))
+            # Whoever is not done by then waits for a server that does not answer.
+            await asyncio.wait(set(self._working.values()), timeout=seconds + _LEAVE_SECONDS)
 
     # --- looking in (serving.Lookup) ---
 

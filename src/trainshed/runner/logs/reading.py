@@ -49,9 +49,25 @@ class Cursor:
         if self._files and wish.tail is not None:
             starts.append(positions.of_tail(self._files, wish.tail))
         # The later of the two: the files are numbered from the newest.
-        self._at = min(starts, key=lambda start: (start.file, -start.offset))
+        self._go(min(starts, key=lambda start: (start.file, -start.offset)))
+
+    def _go(self, start: Position) -> None:
+        self._at = start
         while len(self._files) > self._at.file + 1:
             os.close(self._files.pop())
+
+    def resume(self, inode: int, offset: int) -> None:
+        """Go on where another cursor stopped; at the oldest line left if that file is gone."""
+        index = next((at for at, file in enumerate(self._files) if os.fstat(file).st_ino == inode), None)
+        if index is not None:
+            self._go(Position(index, offset))
+
+    @property
+    def mark(self) -> tuple[int, int]:
+        """Inode and offset of what comes next."""
+        if not self._files:
+            return 0, 0
+        return os.fstat(self._files[self._at.file]).st_ino, self._at.offset
 
     def read(self, *, is_complete: bool) -> bytes:
         """The next lines, whole ones unless nothing will be added to them; empty at the present end."""
@@ -110,15 +126,15 @@ async def present(newest: Path, wish: Wish) -> AsyncIterator[bytes]:
             await asyncio.sleep(0)  # others have their turn
 
 
-async def follow(newest: Path, wish: Wish, ended: asyncio.Event, changes: Changes) -> AsyncIterator[bytes]:
-    """The same and what comes, until `ended` is set and all is read."""
-    with opened(newest) as cursor:
-        cursor.seek(wish)
-        shown = _Shown(wish)
-        async for block in blocks(cursor, newest.parent, ended, changes):
-            yield shown.of(block)
-            if shown.is_over:
-                return
+async def follow(
+    cursor: Cursor, wish: Wish, folder: Path, ended: asyncio.Event, changes: Changes
+) -> AsyncIterator[bytes]:
+    """What comes behind the cursor, as it is shown, until `ended` is set and all is read."""
+    shown = _Shown(wish)
+    async for block in blocks(cursor, folder, ended, changes):
+        yield shown.of(block)
+        if shown.is_over:
+            return
 
 
 async def blocks(

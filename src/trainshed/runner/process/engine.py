@@ -205,7 +205,7 @@ def _text(path: str) -> str:
 
 
 async def _started(job: Object) -> Object:
-    argv = (sys.executable, "-I", "-S", supervisor.__file__)
+    argv = (sys.executable, "-I", "-S", supervisor.__file__, job["place"])  # named for those who look
     pid, answer = await spawning.answer(argv, json.dumps(job).encode(), os.devnull, _START_SECONDS)
     found: Object = json.loads(answer) if answer else {"error": "its supervisor ended at once"}
     if "error" in found:

@@ -78,6 +78,11 @@ class LogFile:
         self._is_torn = False
         """Whether the last entry in the file lacks its end."""
 
+    def open(self) -> None:
+        """Make the file, so that those who read it find one before anything is said."""
+        with contextlib.suppress(OSError):
+            self._make_room(0)
+
     def write(self, entries: bytes, at: bytes) -> None:
         try:
             self._make_room(len(entries))

@@ -46,7 +46,8 @@ def places(plan: ContainerPlan, scratch: Mapping[str, str], linked: Iterable[str
         if not _mentions(plan, mount):
             raise Unmappable(
                 f"a plain process cannot have {mount.target}: nothing is mounted without sandboxes, and its"
-                f" command, variables and working directory do not name it. Hint: use --runner sandbox; it is {source}"
+                f" command, variables and working directory do not name it. Hint: it is {source};"
+                " use --runner sandbox"
             )
     if plan.termination_path:
         found[plan.termination_path] = plan.termination_log

@@ -20,6 +20,7 @@ class Outputs:
 
     def __init__(self, log: LogFile, streams: dict[int, str]) -> None:
         self._log = log
+        log.open()
         self._entries = {descriptor: Entries(stream) for descriptor, stream in streams.items()}
         self._heard = 0.0
         self.tail = b""

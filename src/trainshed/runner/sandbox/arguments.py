@@ -36,13 +36,13 @@ class Room:
     tmp: str
     shm: str
     """Empty where the container shares the host's."""
-    binds: tuple[str, ...]
-    """Parts of the host, shown read-only at their own place."""
+    binds: tuple[tuple[str, str], ...]
+    """Parts of the host, shown read-only: (source, target)."""
     files: tuple[tuple[str, str], ...]
     """Single files of ours over the container's: (source, target)."""
     hidden: tuple[str, ...]
     """Folders that are shown empty."""
-    visible: tuple[str, ...]
+    visible: tuple[tuple[str, str], ...]
     """Folders that are shown although they are in one that is hidden or the container's own."""
     maps_user: bool
     """Whether another user than ours has to be made up."""
@@ -51,8 +51,8 @@ class Room:
 def arguments(plan: ContainerPlan, room: Room, mounts: Sequence[Mount]) -> list[str]:
     """All options; `mounts` are the plan's with links in their targets followed."""
     words = ["--die-with-parent", "--bind" if plan.writable else "--ro-bind", room.tree, "/"]
-    for path in room.binds:
-        words += ["--ro-bind", path, path]
+    for source, target in room.binds:
+        words += ["--ro-bind", source, target]
     words += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", "/sys", "/sys", "--tmpfs", "/run"]
     if room.shm:
         words += ["--bind", room.shm, "/dev/shm"]
@@ -67,9 +67,7 @@ def arguments(plan: ContainerPlan, room: Room, mounts: Sequence[Mount]) -> list[
 def _room(room: Room) -> Iterable[str]:
     for path in room.hidden:
         yield from ("--tmpfs", path)
-    for path in room.visible:
-        yield from ("--ro-bind", path, path)
-    for source, target in room.files:
+    for source, target in (*room.visible, *room.files):
         yield from ("--ro-bind", source, target)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from trainshed.kube.objects import Object
 from trainshed.runner.engine import CannotStart, Exit, Features, Found, NotRunning, Session, Started
 from trainshed.runner.plan import ContainerPlan, PodPlan
-from trainshed.runner.process import records
+from trainshed.runner.process import records, spawning
 from trainshed.runner.process.runs import Runs, moment
 from trainshed.runner.process.session import CommandSession
 from trainshed.runner.sandbox import wire
@@ -57,8 +57,11 @@ class SandboxEngine:
         self.features = describe(await self._link.start())
 
     async def stop(self) -> None:
+        facts, _ = await self._link.ask({"do": "hello"})
+        holder = records.identify(facts["pid"])
         try:
             await self._told({"do": "stop"})
+            await spawning.reap(holder)
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -1,6 +1,6 @@
 """The process that holds the node's namespaces and starts supervisors; a small server for the agent.
 
-    python -I -S holder.py < options as JSON
+    python -I -S holder.py <folder> < options as JSON
 
 It has no state that cannot be found again: kill it, and the next one joins the namespaces of the supervisors.
 """
@@ -126,6 +126,9 @@ def _be_ready() -> None:
 def _leave(found: Kit, outbound: Outbound, reactor: Reactor) -> None:
     """Nothing of ours stays; the namespaces end with us."""
     outbound.stop()
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, 0):  # those that clean up; all others have nothing to live on
+            pass
     found.cgroups.remove()
     for name in ("pods", "layers", "etc", SOCKET):
         layers.remove(found.path(name))

@@ -14,6 +14,7 @@ from trainshed.runner.plan import ContainerPlan
 from trainshed.runner.process.supervision import Plumbing
 from trainshed.runner.sandbox import cgroups
 from trainshed.runner.sandbox.kit import Kit
+from trainshed.runner.sandbox.staging import Stage
 
 _PATIENCE = 200
 """How often to look whether the command has taken bubblewrap's place before it is believed."""
@@ -39,7 +40,8 @@ class Launch:
         if self.init and not self.command:
             self.command = _first_child(self.init)
         self._looked += 1
-        return bool(self.command) and (_program(self.command) != self.program or self._looked > _PATIENCE)
+        running = _program(self.command) if self.command else ""
+        return bool(running) and (running != self.program or self._looked > _PATIENCE)
 
     def did_run(self) -> bool:
         """After its end: whether the program was run at all. Bubblewrap tells an exit code only then."""
@@ -78,42 +80,53 @@ def _program(pid: int) -> str:
         return ""
 
 
-def launch(
-    kit: Kit, plan: ContainerPlan, words: list[str], plumbing: Plumbing, groups: tuple[str, ...]
-) -> Launch:
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All that a sandbox is made from."""
+
+    kit: Kit
+    plan: ContainerPlan
+    words: list[str]
+    plumbing: Plumbing
+    groups: tuple[str, ...]
+    stage: Stage | None = None
+
+
+def launch(recipe: Recipe) -> Launch:
     status, told = os.pipe()
     os.set_blocking(status, False)
     # Not on the command line: everybody may read that, and there are secrets in the environment.
     given = os.memfd_create("arguments", 0)
-    os.write(given, b"".join(os.fsencode(word) + b"\0" for word in words))
+    os.write(given, b"".join(os.fsencode(word) + b"\0" for word in recipe.words))
     os.lseek(given, 0, os.SEEK_SET)
     pid = os.fork()
     if pid == 0:
-        argv = [kit.options.bwrap, "--args", str(given), "--json-status-fd", str(told), "--", *plan.argv]
+        options = ["--args", str(given), "--json-status-fd", str(told), "--"]
         try:
             os.set_inheritable(told, True)
-            _become(kit, plan, plumbing, groups, argv)
+            _become(recipe, [recipe.kit.options.bwrap, *options, *recipe.plan.argv])
         except BaseException as error:
             os.write(2, f"bwrap: {error}\n".encode())
         os._exit(127)
     os.close(told)
     os.close(given)
-    plumbing.close_theirs()
-    return Launch(pid, os.path.realpath(kit.options.bwrap), status)
+    recipe.plumbing.close_theirs()
+    return Launch(pid, os.path.realpath(recipe.kit.options.bwrap), status)
 
 
-def _become(
-    kit: Kit, plan: ContainerPlan, plumbing: Plumbing, groups: tuple[str, ...], argv: list[str]
-) -> None:
+def _become(recipe: Recipe, argv: list[str]) -> None:
+    plan = recipe.plan
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    cgroups.enter(groups)
-    plumbing.wear()
+    cgroups.enter(recipe.groups)
+    recipe.plumbing.wear()
     os.setsid()
     if plan.tty:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    if kit.is_root and plan.user:
+    if recipe.stage is not None:
+        recipe.stage.open()
+    if recipe.kit.is_root and plan.user:
         _switch(plan.user, plan.group)
     os.chdir("/")
     os.execve(argv[0], argv, {})

@@ -68,7 +68,12 @@ class NodeNetwork:
         own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         name = f"pod{packed[2]:02x}{packed[3]:02x}"
         # Neighbours remember hardware addresses: the next pod with the same address has the same one.
-        self._netlink.add_pair(name, self._bridge, WIRE, b"\x02\x74" + packed, own)
+        hardware = b"\x02\x74" + packed
+        try:
+            self._netlink.add_pair(name, self._bridge, WIRE, hardware, own)
+        except FileExistsError:  # of a pod that is gone; the kernel takes its time to remove it
+            self._netlink.remove(name)
+            self._netlink.add_pair(name, self._bridge, WIRE, hardware, own)
         os.close(own)
         inner = Netlink()
         inner.up("lo")

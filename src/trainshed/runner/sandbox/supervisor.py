@@ -19,13 +19,14 @@ from trainshed.runner.process.logfile import LogFile
 from trainshed.runner.process.outputs import Outputs
 from trainshed.runner.process.records import Ending, Run
 from trainshed.runner.process.supervision import Watch, exit_code, lay
-from trainshed.runner.sandbox import arguments, base, cgroups, layers, syscalls, wire
+from trainshed.runner.sandbox import arguments, base, cgroups, layers, staging, syscalls, wire
 from trainshed.runner.sandbox.arguments import Room
 from trainshed.runner.sandbox.base import Base
 from trainshed.runner.sandbox.kit import Kit
-from trainshed.runner.sandbox.launch import Launch, launch
+from trainshed.runner.sandbox.launch import Launch, Recipe, launch
 from trainshed.runner.sandbox.layers import Layer
 from trainshed.runner.sandbox.namespaces import Pod
+from trainshed.runner.sandbox.staging import Stage
 from trainshed.runner.sandbox.view import View, trouble_with_command
 
 if TYPE_CHECKING:
@@ -59,11 +60,14 @@ def supervise(job: Job, connection: socket.socket) -> bool:
     groups: tuple[str, ...] = ()
     tree = Base()
     try:
+        os.makedirs(job.place, mode=0o700)
         job.pod.enter()
-        tree, words = _prepare(job)
+        tree = _tree(job)
+        words, stage = _prepare(job, tree)
         name = f"{job.plan.pod.uid}-{job.plan.name}-{job.plan.attempt}"
         groups = job.kit.cgroups.make(name, job.plan.limits)
-        started = _live(job, words, groups, connection)
+        plumbing = lay(job.place, tty=job.plan.tty, stdin=job.plan.stdin)
+        started = _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage), connection)
     except Refusal as refusal:
         _tell(connection, {"reason": refusal.reason, "error": refusal.message})
     except OSError as error:
@@ -77,11 +81,9 @@ def supervise(job: Job, connection: socket.socket) -> bool:
 # --- before the start -------------------------------------------------------------------------------------
 
 
-def _prepare(job: Job) -> tuple[Base, list[str]]:
-    """Lay the overlays, make places for what will be mounted, and say all of it in bubblewrap's words."""
+def _prepare(job: Job, tree: Base) -> tuple[list[str], Stage | None]:
+    """Make places for what will be mounted, and say all of it in bubblewrap's words."""
     plan, kit = job.plan, job.kit
-    os.makedirs(job.place, mode=0o700)
-    tree = _tree(job)
     view = View(job.layer.tree, [(path, path) for path in tree.binds])
     view.mount("/tmp", job.layer.tmp)
     for own in ("/dev", "/sys"):
@@ -94,13 +96,17 @@ def _prepare(job: Job) -> tuple[Base, list[str]]:
         job.layer.tree,
         job.layer.tmp,
         "" if plan.pod.host_ipc else kit.path("pods", plan.pod.uid, "shm"),
-        tree.binds,
+        tuple((path, path) for path in tree.binds),
         tuple(files),
-        tuple(path for path in kit.options.hidden if is_host and os.path.isdir(job.layer.tree + path)),
-        kit.options.visible if is_host else (),
+        tuple(path for path in kit.options.hidden if is_host and os.path.isdir(view.here(path))),
+        tuple((path, path) for path in kit.options.visible if is_host),
         plan.user not in (None, 0) or bool(plan.group and not plan.user),
     )
-    return tree, arguments.arguments(plan, room, mounts)
+    stage = None
+    if kit.is_root and plan.user:
+        stage = Stage(os.path.join(job.layer.path, "stage"))
+        room, mounts = staging.on_stage(room, mounts, stage)
+    return arguments.arguments(plan, room, mounts), stage
 
 
 def _tree(job: Job) -> Base:
@@ -192,22 +198,20 @@ def _check(view: View, plan: ContainerPlan) -> None:
 # --- from start to end ------------------------------------------------------------------------------------
 
 
-def _live(job: Job, words: list[str], groups: tuple[str, ...], connection: socket.socket) -> bool:
-    plan = job.plan
-    plumbing = lay(job.place, tty=plan.tty, stdin=plan.stdin)
-    outputs = Outputs(LogFile(plan.log), plumbing.outputs)
-    watch = Watch(outputs, plumbing.typed)
-    launched = launch(job.kit, plan, words, plumbing, groups)
+def _live(job: Job, recipe: Recipe, connection: socket.socket) -> bool:
+    outputs = Outputs(LogFile(job.plan.log), recipe.plumbing.outputs)
+    watch = Watch(outputs, recipe.plumbing.typed)
+    launched = launch(recipe)
     begun = time.time()
     status = watch.until(launched.bwrap, launched.has_begun)
     if status is not None and not launched.did_run():
         outputs.drain(_DRAIN_SECONDS)
         raise Refusal("StartError", _words(outputs, status))
-    run = _record(job, launched, groups, begun)
+    run = _record(job, launched, recipe.groups, begun)
     _tell(connection, {"pid": run.pid, "at": begun})
     if status is None:
         status = watch.until_end(launched.bwrap)
-    _end(job, status, groups, begun, outputs)
+    _end(job, status, recipe.groups, begun, outputs)
     return True
 
 
