@@ -38,6 +38,13 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield found
 
 
+@pytest.fixture(scope="session")
+def shed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Server, operator and agent: jobs sent there run. One for all tests of a worker."""
+    with servers.running(tmp_path_factory.mktemp("shed"), alone=False) as found:
+        yield found
+
+
 class Kubectl(Protocol):
     def __call__(
         self, *args: str, input: str = "", fails: bool = False, timeout: float = 60.0

@@ -19,6 +19,7 @@ from trainshed.kube.objects import Object
 
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
+DRAIN_SECONDS = 90.0
 SOURCE = Path(__file__).parent.parent / "src"
 
 
@@ -61,6 +62,8 @@ class Server:
     port: int = 0
     within: Sequence[str] = ()
     """A program that runs the server as its own process, under limits: `("prlimit", "--nofile=64")`."""
+    alone: bool = True
+    """Only the API server; else with operator and agent, which end with it if it is asked to stop."""
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -88,7 +91,7 @@ class Server:
         command = [
             "up",
             "--foreground",
-            "--server-only",
+            *(["--server-only"] if self.alone else []),
             "--data-dir",
             str(self.data),
             "--port",
@@ -118,7 +121,7 @@ class Server:
         """End it politely; its exit code."""
         assert self.process is not None
         self.process.terminate()
-        return self.process.wait(STOP_SECONDS)
+        return self.process.wait(STOP_SECONDS if self.alone else DRAIN_SECONDS)
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -153,9 +156,9 @@ class Server:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[Cluster]:
-    """A server in a folder for as long as the block runs."""
-    server = Server(folder, options)
+def running(folder: Path, *options: str, alone: bool = True) -> Iterator[Cluster]:
+    """A server in a folder for as long as the block runs; not `alone`: with operator and agent."""
+    server = Server(folder, options, alone=alone)
     try:
         yield server.start()
     finally:

@@ -52,6 +52,11 @@ AFFINITY = {
             "needs nvidia.com/gpu 2, the largest node (g) has 1",
         ),
         (
+            with_spec(a_pod("p", gpu="2"), nodeSelector={"name": "g"}),
+            [a_node(), a_node("g", gpu="1")],
+            "needs nvidia.com/gpu 2, node g has 1",
+        ),
+        (
             with_spec(a_pod("p"), nodeSelector={"zone": "x"}),
             ZONES,
             "no node has label zone=x; nodes: one (zone=a), two (no zone)",

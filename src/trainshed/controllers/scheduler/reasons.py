@@ -37,7 +37,7 @@ def why(candidate: Candidate, board: Board, head: Candidate | None) -> Reason:
     for need in wanted:
         if refused := _refused(need, rooms, board):
             return refused
-        if too_large := _too_large(need, _willing(need, rooms, board)):
+        if too_large := _too_large(need, _willing(need, rooms, board), len(rooms)):
             return too_large
     if too_many := _too_many(wanted, rooms, board):
         return too_many
@@ -106,14 +106,14 @@ def _label(node: Node, key: str) -> str:
     return f"{key}={node.labels[key]}" if key in node.labels else f"no {key}"
 
 
-def _too_large(need: Need, willing: Sequence[Room]) -> Reason | None:
+def _too_large(need: Need, willing: Sequence[Room], nodes: int) -> Reason | None:
     """Each node lacks something even when it is empty."""
     lacks = [_lack(need.requests, room.node.room) for room in willing]
     if not lacks or not all(lacks):
         return None
     name = min(lacks, key=len)[0]
     most = max(willing, key=lambda room: room.node.room.get(name, 0))
-    has = f"{_this(most, willing)} has {amounts.written(name, most.node.room.get(name, 0))}"
+    has = f"{_this(most, willing, nodes)} has {amounts.written(name, most.node.room.get(name, 0))}"
     return Reason(f"needs {_amount(name, need.requests[name])}, {has}", ("never", name), lasting=True)
 
 
@@ -123,7 +123,8 @@ def _too_many(wanted: Sequence[Need], rooms: Sequence[Room], board: Board) -> Re
     sum_of = amounts.total(need.requests for need in wanted)
     has = amounts.total(room.node.room for room in willing)
     for name in _lack(sum_of, has):
-        machine = "this machine has" if len(willing) == 1 else "all nodes together have"
+        several = "all nodes together have"
+        machine = f"{_this(willing[0], willing, len(rooms))} has" if len(willing) == 1 else several
         text = f"needs {_amount(name, sum_of[name])} for its {len(wanted)} pods"
         words = f"{text}, {machine} {amounts.written(name, has.get(name, 0))}"
         return Reason(words, ("never", name), lasting=True)
@@ -218,8 +219,11 @@ def _amount(name: str, amount: int) -> str:
     return f"{name} {amounts.written(name, amount)}"
 
 
-def _this(room: Room, among: Sequence[Room]) -> str:
-    return "this machine" if len(among) == 1 else f"the largest node ({room.node.name})"
+def _this(room: Room, among: Sequence[Room], nodes: int) -> str:
+    """How to call a node that is the only one, the only one in question, or the best of several."""
+    if len(among) > 1:
+        return f"the largest node ({room.node.name})"
+    return "this machine" if nodes == 1 else f"node {room.node.name}"
 
 
 def _listed(parts: Iterable[str]) -> str:
