@@ -31,10 +31,10 @@ def sentence(*pods: Object, jobset: Object | None = None) -> str:
     [
         (ended(a_pod(1), MISSING), "rank 1 of 2 exited 1: ModuleNotFoundError: No module named 'foo'"),
         (ended(a_pod(0), code=3), "rank 0 of 2 exited 3"),
-        (ended(a_pod(0), code=137), "rank 0 of 2 was killed by signal 9"),
+        (ended(a_pod(0), code=137), "rank 0 of 2 was killed by SIGKILL"),
         (
             ended(a_pod(0), code=139, message="Segmentation fault"),
-            "rank 0 of 2 was killed by signal 11: Segmentation fault",
+            "rank 0 of 2 was killed by SIGSEGV: Segmentation fault",
         ),
         (ended(a_pod(0), code=137, reason="OOMKilled"), "rank 0 of 2 ran out of memory"),
         (
@@ -252,3 +252,28 @@ def test_the_limit_is_the_jobs(limit: JSON, said: str) -> None:
     found = standing(ended(a_pod(0)), jobset=jobset)
     assert found is not None
     assert found.message == said
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        a_pod(0),
+        ended(a_pod(0)),
+        ended(a_pod(0), code=0),
+        restarted(a_pod(0)),
+        waiting(a_pod(0), "ContainerCreating"),
+        waiting(a_pod(0), "CrashLoopBackOff", restarts=2),
+        unplaced(a_pod(0), "needs cpu 9"),
+        {**a_pod(0), "status": {"phase": "Failed"}},
+        {**a_pod(0), "status": {"phase": "Succeeded"}},
+        {**a_pod(0), "status": {}},
+    ],
+)
+def test_a_quick_look_at_a_pod_misses_nothing(pod: Object) -> None:
+    full = (
+        podstates.bad_end(pod),
+        podstates.waiting(pod),
+        podstates.is_restarting(pod),
+        podstates.restarts(pod),
+    )
+    assert podstates.digest(pod) == full

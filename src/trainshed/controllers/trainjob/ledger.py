@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from trainshed.controllers.trainjob import podstates, ranks
-from trainshed.controllers.trainjob.podstates import Ended
+from trainshed.controllers.trainjob.podstates import HEALTHY, Digest, Ended
 from trainshed.kinds.jobset import labels
 from trainshed.kube.objects import Object, text
 from trainshed.loop.keys import Key
-
-_HEALTHY = (None, None, False, 0)
 
 
 class Seen(NamedTuple):
@@ -41,7 +39,7 @@ class _Page:
     """All about one JobSet of a TrainJob."""
 
     jobset_uid: str
-    digests: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    digests: dict[str, Digest] = field(default_factory=dict)
     seen: dict[int, dict[str, Seen]] = field(default_factory=dict)
     """By attempt and by pod; of each pod the latest end."""
 
@@ -78,8 +76,8 @@ class Ledger:
 
     def _note(self, key: Key, pod: Object) -> bool:
         digest, uid = podstates.digest(pod), text(pod, "metadata", "uid")
-        page = self._page(key, pod, is_news=digest != _HEALTHY)
-        if page is None or page.digests.get(uid, _HEALTHY) == digest:
+        page = self._page(key, pod, is_news=digest != HEALTHY)
+        if page is None or page.digests.get(uid, HEALTHY) == digest:
             return False
         page.digests[uid] = digest
         ended = podstates.bad_end(pod)
