@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from trainshed.kube.objects import Object, dig
+from trainshed.runner.plan import Mount
 from trainshed.runner.settings import ImageRule
 
 ANNOTATION: Final = "trainshed.dev/python"
+_PRIVATE: Final = ("/tmp", "/run", "/dev/shm", "/var/tmp")
 STANDARD_PATH: Final = (
     "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
 )  # fmt: skip
@@ -32,6 +34,8 @@ class Environment:
     bin: str = ""
     """Where `python`, `pip` and `torchrun` are, as the container sees it; empty for the standard places."""
     is_virtual: bool = False
+    base: str = ""
+    """Where a virtual environment has its Python from."""
 
     @property
     def id(self) -> str:
@@ -83,12 +87,26 @@ def look(choice: Choice, exists: Callable[[Path], bool] = Path.exists) -> Enviro
     folder = path.parent.parent if path.name.startswith("python") and path.parent.name == "bin" else path
     if not exists(folder / "bin" / "python") and not exists(folder / "bin" / "python3"):
         raise NoEnvironment(f"{choice.because}: {path} has neither bin/python nor the folders of a root")
-    return Environment(str(folder), bin=str(folder / "bin"), is_virtual=exists(folder / "pyvenv.cfg"))
+    is_virtual = exists(folder / "pyvenv.cfg")
+    base = str((folder / "bin" / "python").resolve().parent.parent) if is_virtual else ""
+    return Environment(str(folder), bin=str(folder / "bin"), is_virtual=is_virtual, base=base)
 
 
 def _conda_in(root: Path, exists: Callable[[Path], bool]) -> str:
     """Images of PyTorch keep their Python in /opt/conda."""
     return "/opt/conda/bin" if exists(root / "opt" / "conda" / "bin" / "python") else ""
+
+
+def mounts(environment: Environment, private: Sequence[str]) -> tuple[Mount, ...]:
+    """An environment is shown to its containers even where they see a folder of their own instead of ours."""
+    if environment.root != "/":
+        return ()
+    places = dict.fromkeys(path for path in (environment.path, environment.base) if path)
+    return tuple(
+        Mount(path, "ro-bind", path)
+        for path in places
+        if any(path.startswith(f"{folder}/") for folder in (*_PRIVATE, *private))
+    )
 
 
 def search_path(environment: Environment, inherited: str) -> str:

@@ -95,6 +95,8 @@ def _launching(env: Mapping[str, str], agent: str) -> dict[str, str]:
         "OMPI_MCA_plm_rsh_agent": agent,
         "PRTE_MCA_plm_ssh_agent": agent,
         **{name: env[old] for old, name in _PRRTE.items() if old in env},
+        # A launcher that is a node as well finds itself in the hostfile by its address only.
+        "PRTE_MCA_prte_do_not_resolve": "0",
         **_AS_ROOT,
     }
     return {**given, **env}

@@ -29,6 +29,7 @@ _PIECE = 1 << 16
 _PROOF_SECONDS = 30.0
 _TRY_SECONDS = 60.0
 _SSH_FAILED = 255
+_LEFT = "the other side has left"
 _WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"
 """The options of ssh that take a value."""
 
@@ -61,7 +62,7 @@ async def receive(reader: StreamReader) -> tuple[bytes, bytes]:
             raise Refused("a message is too long")
         return kind, await reader.readexactly(size)
     except asyncio.IncompleteReadError:
-        raise Refused("the other side has left") from None
+        raise Refused(_LEFT) from None
 
 
 async def send(writer: StreamWriter, kind: bytes, content: bytes = b"") -> None:
@@ -86,8 +87,10 @@ async def listen(address: str, port: int, folder: str) -> None:
         try:
             command = await asyncio.wait_for(_admitted(reader, writer, secret_in(folder)), _PROOF_SECONDS)
             await _run(command, reader, writer)
+        except ConnectionError:
+            pass  # a probe that only looked whether we are there
         except (Refused, asyncio.TimeoutError, OSError) as why:  # noqa: UP041  (not the same before 3.11)
-            if str(why) != "the other side has left":
+            if str(why) != _LEFT:
                 print(f"a caller was turned away: {why}", file=sys.stderr, flush=True)
         finally:
             writer.close()
