@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -125,6 +126,24 @@ class TestLogs:
         until(plane, "get", "pod", "count", "-o", "jsonpath={.status.phase}", says="Running")
         assert plane.kubectl("logs", "-f", "count") == "1\n2\n3\nbad\n"
         assert plane.kubectl("logs", "count", "--tail=1") == "bad\n"
+
+    def test_go_on_after_the_agent_was_killed(self, plane: Whole) -> None:
+        plane.apply(a_pod("steady", "i=0; while true; do echo $i; i=$((i+1)); sleep 0.05; done"))
+        until(plane, "get", "pod", "steady", "-o", "jsonpath={.status.phase}", says="Running")
+        command = ["kubectl", "logs", "-f", "steady"]
+        with subprocess.Popen(command, env=plane.environment, stdout=subprocess.PIPE, text=True) as follower:
+            assert follower.stdout is not None
+            try:
+                seen = [follower.stdout.readline()]
+                os.kill(plane.pids()["agent"], signal.SIGKILL)
+                plane.up()
+                before = len(plane.kubectl("logs", "steady").split())
+                seen += [follower.stdout.readline() for _ in range(before + 20)]
+                plane.kubectl("delete", "pod", "steady", "--grace-period=1")
+                seen += follower.stdout.readlines()
+            finally:
+                follower.terminate()
+        assert seen == [f"{number}\n" for number in range(len(seen))]
 
     def test_of_the_run_before_are_there_after_a_restart(self, plane: Whole) -> None:
         script = "if [ -e /keep/been ]; then echo second; sleep 300; fi; touch /keep/been; echo first; exit 1"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 
 import pytest
 
@@ -136,19 +135,6 @@ def test_commands_are_written_down_without_what_they_assign(
     assert entry["command"] == ["env", "TOKEN=...", "sh", "-c", "PASSWORD=... run", "--key=..."]
     assert (entry["user"], entry["name"], entry["subresource"]) == ("trainshed-admin", "web", "exec")
     assert "geheim" not in (server.data / "audit.log").read_text()
-
-
-def test_an_agent_that_dies_ends_its_streams(
-    provoked: Cluster, wire: Wire, space: str, server: Server
-) -> None:
-    node = Node(server.data)
-    with ExitStack() as life:
-        life.enter_context(node)
-        pod = node.pod(wire, space, "web", main=["sh", "-c", "echo on; sleep 300"])
-        with Wire(provoked.config()) as follower, follower.stream(address(pod, "log?follow=true")) as lines:
-            assert next(lines) == b"on\n"
-            life.close()
-            assert next(lines, None) is None
 
 
 def _switched(wire: Wire, path: str) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +16,10 @@ import pytest
 from tests.standin import Container, Machine
 from trainshed.aio import unixsockets
 from trainshed.aio.frames import Link
+from trainshed.apiserver.agents import Agents
+from trainshed.apiserver.podlogs import Wish
 from trainshed.kube import streaming
+from trainshed.kube.faults import Unavailable
 from trainshed.kube.streaming import Logs, Reply
 from trainshed.runner.logs import lines
 from trainshed.runner.logs.files import Place
@@ -66,30 +71,40 @@ async def read(link: Link, count: int) -> list[int]:
     while found.count(b"\n") < count:
         frame = await link.receive()
         assert frame is not None, "the log has ended"
-        found += frame.payload
+        found += frame.payload if frame.channel == streaming.STDOUT else b""
     return [int(line) for line in found.split()]
 
 
 async def rest(link: Link) -> bytes:
-    found = b""
+    found, is_over = b"", False
     while (frame := await link.receive()) is not None:
-        found += frame.payload
+        found += frame.payload if frame.channel == streaming.STDOUT else b""
+        is_over = frame.channel == streaming.STATUS
     await link.close()
+    assert is_over
     return found
+
+
+@asynccontextmanager
+async def at_work(door: Door) -> AsyncIterator[None]:
+    """An agent for as long as the block runs."""
+    ready = asyncio.Event()
+    serving = asyncio.create_task(
+        serve(door.socket, door.machine, door.machine, door.machine.root, ready.set)
+    )
+    await ready.wait()
+    try:
+        yield
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
 
 
 @pytest.fixture
 async def door(tmp_path: Path) -> AsyncIterator[Door]:
     door = Door(tmp_path)
-    ready = asyncio.Event()
-    serving = asyncio.create_task(
-        serve(door.socket, door.machine, door.machine, tmp_path / "logs", ready.set)
-    )
-    async with asyncio.timeout(SECONDS):
-        await ready.wait()
+    async with asyncio.timeout(SECONDS), at_work(door):
         yield door
-    serving.cancel()
-    await asyncio.gather(serving, return_exceptions=True)
 
 
 async def test_the_socket_is_our_own_users_alone(door: Door) -> None:
@@ -173,6 +188,48 @@ async def test_nonsense_is_answered_in_words(door: Door, nonsense: bytes) -> Non
     assert frame is not None
     assert streaming.read_reply(frame.payload).message.startswith("the request cannot be read")
     await link.close()
+
+
+WEB = {"metadata": {"namespace": "team-a", "name": "web", "uid": "uid-1"}, "spec": {"nodeName": "here"}}
+TWO = Wish("main", follow=True, previous=False, timestamps=False, since=None, tail=2, limit=None)
+
+
+class TestAnAgentThatDies:
+    async def test_and_comes_back_is_not_missed_by_who_follows(self, tmp_path: Path) -> None:
+        door = Door(tmp_path)
+        door.write(0, 10)
+        async with asyncio.timeout(SECONDS):
+            async with at_work(door):
+                pieces = await Agents(door.socket).open(WEB, TWO)
+                assert await anext(pieces) == b"8\n9\n"
+            door.write(10, 12)
+            door.rotate()
+            door.write(12, 14)
+            async with at_work(door):
+                door.container.ended.set()
+                assert b"".join([piece async for piece in pieces]) == b"10\n11\n12\n13\n"
+
+    async def test_before_the_first_line_neither(self, tmp_path: Path) -> None:
+        door = Door(tmp_path)
+        async with asyncio.timeout(SECONDS):
+            async with at_work(door):
+                pieces = await Agents(door.socket).open(WEB, replace(TWO, tail=None))
+                first = asyncio.ensure_future(anext(pieces))
+            door.write(0, 5)
+            async with at_work(door):
+                assert await first == b"0\n1\n2\n3\n4\n"
+                door.container.ended.set()
+                assert [piece async for piece in pieces] == []
+
+    async def test_for_good_breaks_the_log_off(self, tmp_path: Path) -> None:
+        door = Door(tmp_path)
+        door.write(0, 1)
+        async with asyncio.timeout(SECONDS):
+            async with at_work(door):
+                pieces = await Agents(door.socket, patience=0.3).open(WEB, TWO)
+                assert await anext(pieces) == b"0\n"
+            with pytest.raises(Unavailable, match="the node agent went away"):
+                await anext(pieces)
 
 
 async def test_a_new_agent_takes_the_place_of_a_dead_one(tmp_path: Path) -> None:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from trainshed.aio import unixsockets
-from trainshed.aio.frames import Broken, Link
+from trainshed.aio.frames import Broken, Frame, Link
 from trainshed.apiserver.podlogs import Wish
 from trainshed.kube import faults, streaming
 from trainshed.kube.objects import Object, metadata, text
 
 ANSWER_SECONDS = 30.0
 """How long the agent may take to say whether it will serve a request."""
+_LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Agents:
     socket: Path
+    patience: float = 60.0
+    """Seconds in which an agent that died may come back to those who follow its logs."""
 
     async def ask(self, pod: Object, request: streaming.Request) -> Link:
         """A link on which the request is being served; close it. Raises a `Fault` in the agent's words."""
@@ -51,7 +57,36 @@ class Agents:
             wish.tail,
             wish.limit,
         )
-        return _pieces(await self.ask(pod, request))
+        return self._pieces(pod, request, await self.ask(pod, request))
+
+    async def _pieces(self, pod: Object, request: streaming.Logs, link: Link) -> AsyncIterator[bytes]:
+        """To the log's own end. An agent that dies meanwhile is waited for: the container goes on, too."""
+        while True:
+            try:
+                while (frame := await _received(link)) is not None:
+                    if frame.channel == streaming.STDOUT:
+                        request = _after(request, len(frame.payload))
+                        yield frame.payload
+                    elif frame.channel == streaming.MARK:
+                        mark = streaming.read_mark(frame.payload)
+                        request = msgspec.structs.replace(request, resume=mark)
+                    else:
+                        return
+            finally:
+                await link.close()
+            if not request.follow:
+                raise faults.Unavailable("the node agent went away in the middle of a log")
+            link = await self._again(pod, request)
+
+    async def _again(self, pod: Object, request: streaming.Logs) -> Link:
+        try:
+            async with asyncio.timeout(self.patience):
+                while True:
+                    with suppress(faults.Unavailable):
+                        return await self.ask(pod, request)
+                    await asyncio.sleep(_LOOK_SECONDS)
+        except TimeoutError as error:
+            raise faults.Unavailable("the node agent went away while its log was followed") from error
 
     async def _dial(self, pod: Object) -> Link:
         try:
@@ -80,9 +115,13 @@ async def _reply(link: Link, request: streaming.Request) -> streaming.Reply:
         raise faults.Unavailable(f"error dialing backend: the node agent did not answer: {why}") from error
 
 
-async def _pieces(link: Link) -> AsyncIterator[bytes]:
+async def _received(link: Link) -> Frame | None:
     try:
-        while (frame := await link.receive()) is not None:
-            yield frame.payload
-    finally:
-        await link.close()
+        return await link.receive()
+    except Broken:
+        return None
+
+
+def _after(request: streaming.Logs, size: int) -> streaming.Logs:
+    """What is left to be asked for."""
+    return request if request.limit is None else msgspec.structs.replace(request, limit=request.limit - size)

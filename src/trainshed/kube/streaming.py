@@ -1,7 +1,7 @@
 """What the API server asks of a node agent, as both write it on the agent's socket.
 
 A request is one message on `HEAD`, answered by a `Reply` on `HEAD`; then data flows on the channels that
-`kubectl exec` knows, until `STATUS` or the end of the connection.
+`kubectl exec` knows, until `STATUS`; a connection that ends without one has broken off.
 """
 
 from __future__ import annotations
@@ -14,9 +14,18 @@ SOCKET = "agent.sock"
 """Its name in the data folder."""
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE = range(5)
-HEAD = 16
+HEAD, MARK = 16, 17
+"""The request and its reply; how far what was sent of a log reaches."""
 CLOSE = 255
 """One byte: the channel on which nothing more will come."""
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """A place in a container's log, good for as long as its file is there."""
+
+    attempt: int
+    file: int
+    offset: int
 
 
 class Logs(msgspec.Struct, frozen=True, tag="logs", omit_defaults=True):
@@ -30,6 +39,8 @@ class Logs(msgspec.Struct, frozen=True, tag="logs", omit_defaults=True):
     since: datetime | None = None
     tail: int | None = None
     limit: int | None = None
+    resume: Mark | None = None
+    """Go on behind this; `since` and `tail` say nothing then."""
 
 
 class Exec(msgspec.Struct, frozen=True, tag="exec", omit_defaults=True):
@@ -91,6 +102,7 @@ class Size(msgspec.Struct, frozen=True, rename="pascal"):
 _requests = msgspec.json.Decoder(Request)
 _replies = msgspec.json.Decoder(Reply)
 _ends = msgspec.json.Decoder(Ended)
+_marks = msgspec.json.Decoder(Mark)
 _sizes = msgspec.json.Decoder(Size)
 encode = msgspec.json.encode
 
@@ -103,6 +115,10 @@ def read_request(data: bytes) -> Request:
 
 def read_reply(data: bytes) -> Reply:
     return _replies.decode(data)
+
+
+def read_mark(data: bytes) -> Mark:
+    return _marks.decode(data)
 
 
 def read_ended(data: bytes) -> Ended:

@@ -12,7 +12,6 @@ from trainshed.runner.logs.reading import Cursor
 from trainshed.runner.serving.lookup import Run
 from trainshed.runner.serving.node import Node, Refused, accept, while_there
 
-
 KNOWN_SECONDS = 5.0
 """How long an agent that just started may take to know a container whose log was being followed."""
 
