@@ -145,3 +145,37 @@ def test_every_pod_of_a_job_has_to_finish(runtime: str, nodes: int) -> None:
     jobset = desired.wanted(a_trainjob(runtime, trainer={"numNodes": nodes}), built_in(runtime)).jobset
     for job in jobset["spec"]["replicatedJobs"]:
         assert job["template"]["spec"]["parallelism"] == job["template"]["spec"]["completions"]
+
+
+ODD_KEYS = (
+    "name", "spec", "template", "replicatedJobs", "containers", "env", "manager", "targetJobs", "metadata",
+    "labels", "trainingRuntimeSpec", "resources", "limits", "cpu", "command",
+)  # fmt: skip
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "node", "auto", "tune", "1"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(ODD_KEYS),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+odd_specs = st.dictionaries(
+    st.sampled_from(
+        ["runtimeRef", "trainer", "initializer", "runtimePatches", "podTemplateOverrides", "labels"]
+    ),
+    anything,
+)
+
+
+@settings(max_examples=100)
+@given(odd_specs, anything, st.sampled_from(["torch", "mpi", "jax", "xgboost", "flux", "none"]))
+def test_odd_manifests_are_shown_without_a_crash(spec: Object, template: JSON, policy: str) -> None:
+    job = {"metadata": {"name": "t"}, "spec": spec}
+    runtime = {"metadata": {"name": "r"}, "spec": {"mlPolicy": {policy: {}}, "template": template}}
+    for lint in preview(job, runtime).warnings:
+        assert lint.message
+    preview(job, built_in("torch-distributed"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trainshed.kinds.reading import entries, mapping, number
+from trainshed.kinds.reading import child, entries, mapping, number
 from trainshed.kinds.trainer import templates
 from trainshed.kube.objects import Object, copied, plant, text
 
@@ -100,6 +100,11 @@ def any_container(job: Object, name: str) -> Object | None:
     """A container, or else an init container, of that name."""
     both = templates.containers(job) + entries(templates.pod(job), "initContainers")
     return next((found for found in both if text(found, "name") == name), None)
+
+
+def pod_template(job: Object) -> Object:
+    """A job's pod template, for filling in."""
+    return child(child(child(job, "template"), "spec"), "template")
 
 
 def count(job: Object) -> int:

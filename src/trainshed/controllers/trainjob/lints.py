@@ -145,9 +145,8 @@ def _misplaced_ttl(case: Case) -> Iterator[Lint]:
         if number(job, "template", "spec", TTL) is None:
             continue
         if templates.ancestor(job) in (templates.DATASET, templates.MODEL):
-            yield Lint(
-                "ttl-on-job", path, "once this Job is removed it is missing, and runs again: leave it out"
-            )
+            why = "on a cluster this Job is removed, missed and runs again while others train: leave it out"
+            yield Lint("ttl-on-job", path, why)
         else:
             why = "on a cluster this removes the Job and leaves the TrainJob; here the TrainJob goes too"
             yield Lint("ttl-on-job", path, why)

@@ -16,6 +16,7 @@ from trainshed.controllers.trainjob.refusals import Refusal
 from trainshed.kinds.jobset import defaults
 from trainshed.kinds.reading import child, entries, fill
 from trainshed.kinds.trainer import trainjobs
+from trainshed.kube.faults import Fault
 from trainshed.kube.objects import Object, copied
 
 DEFAULTED = "jobset default"
@@ -73,8 +74,8 @@ def _traced(job: Object, runtime: Object) -> tuple[_Traced, tuple[tuple[Object, 
     for stage in stages.stages(job, runtime):
         try:
             stage.step(draft)
-        except Refusal as refusal:
-            refused.append(Lint("refused", "spec.runtimeRef", refusal.message, "error"))
+        except (Refusal, Fault) as refusal:
+            refused.append(Lint("refused", stage.source, refusal.message, "error"))
         found.become(draft.rendered(), stage.source)
         others += [(obj, stage.source) for obj in draft.objects[len(others) :]]
     found.become(_defaulted(found.value), DEFAULTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from trainshed.controllers.trainjob.draft import Draft
-from trainshed.kinds.reading import entries, mapping
+from trainshed.kinds.reading import child, entries, mapping
 from trainshed.kube import strategic
 from trainshed.kube.compiler import compile
 from trainshed.kube.objects import JSON, Object, text
@@ -32,7 +32,7 @@ def apply_override(draft: Draft, override: Object) -> None:
     targets = [text(target, "name") for target in entries(override, "targetJobs")]
     for job in draft.jobs:
         if text(job, "name") in targets and change:
-            inner = job["template"]["spec"]
+            inner = child(child(job, "template"), "spec")
             inner["template"] = strategic.merge(mapping(inner, "template"), change, POD_TEMPLATE)
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from trainshed.controllers.trainjob import upserts
-from trainshed.controllers.trainjob.draft import Draft, set_count
+from trainshed.controllers.trainjob.draft import Draft, pod_template, set_count
 from trainshed.controllers.trainjob.plugins import processes
 from trainshed.controllers.trainjob.plugins.plugin import PORT, Plugin, first_node
-from trainshed.kinds.reading import mapping, number
+from trainshed.kinds.reading import child, mapping, number
 from trainshed.kube.objects import Object, plant
 
 GANG_MINIMUM = "trainshed.dev/gang-minimum"
@@ -38,7 +38,7 @@ def enforce(draft: Draft) -> None:
     set_count(job, found.most)
     plant(job, "Indexed", "template", "spec", "completionMode")
     plant(job, {"rules": [{"succeededCount": found.fewest}]}, "template", "spec", "successPolicy")
-    metadata = job["template"]["spec"]["template"].setdefault("metadata", {})
+    metadata = child(pod_template(job), "metadata")
     metadata["annotations"] = {**mapping(metadata, "annotations"), GANG_MINIMUM: str(found.fewest)}
     upserts.environment(node, *_variables(draft, found))
     upserts.port(node, PORT)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from trainshed.controllers.trainjob.draft import Draft, beside, count
+from trainshed.controllers.trainjob.draft import Draft, beside, count, pod_template
 from trainshed.controllers.trainjob.plugins.plugin import Plugin
 from trainshed.kinds.core.resources import parsed
-from trainshed.kinds.reading import entries, mapping, number
+from trainshed.kinds.reading import child, entries, mapping, number
 from trainshed.kinds.trainer import templates
 from trainshed.kinds.trainer.policies import QUEUE
 from trainshed.kube import quantities
@@ -50,7 +50,7 @@ def _use_volcano(draft: Draft) -> None:
 
 def _mark(draft: Draft, where: str, key: str) -> None:
     for job in draft.jobs:
-        metadata = job["template"]["spec"]["template"].setdefault("metadata", {})
+        metadata = child(pod_template(job), "metadata")
         metadata[where] = {**mapping(metadata, where), key: draft.name}
 
 
