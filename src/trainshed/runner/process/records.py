@@ -41,6 +41,8 @@ class Run:
     started: float
     workdir: str = "/"
     cgroups: tuple[str, ...] = ()
+    user: int = 0
+    group: int = 0
     layer: str = ""
     """The folder of its private writable layer."""
 

@@ -48,6 +48,8 @@ class CommandSession:
     async def kill(self) -> None:
         self._leave()
         for transport in self._transports:
+            if transport.is_closing():
+                continue
             if isinstance(transport, asyncio.WriteTransport):
                 transport.abort()
             else:

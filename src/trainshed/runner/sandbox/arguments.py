@@ -82,12 +82,13 @@ def _identity(plan: ContainerPlan, room: Room) -> list[str]:
     words = [] if plan.pod.host_pid else ["--unshare-pid"]
     if room.maps_user:
         user = plan.user or 0
-        return [*words, "--unshare-user", "--uid", str(user), "--gid", str(_group(plan))]
+        return [*words, "--unshare-user", "--uid", str(user), "--gid", str(own_group(plan))]
     return [*words, "--cap-drop", "ALL", *(word for name in CAPABILITIES for word in ("--cap-add", name))]
 
 
-def _group(plan: ContainerPlan) -> int:
-    return plan.group if plan.group is not None else 0
+def own_group(plan: ContainerPlan) -> int:
+    """Without one of its own, the user's number: so that only a real group gives rights."""
+    return plan.group if plan.group is not None else plan.user or 0
 
 
 def _environment(plan: ContainerPlan) -> Iterable[str]:

@@ -66,7 +66,7 @@ def execute(request: Message, run: Run, connection: socket.socket) -> int:
     pid = os.fork()
     if pid == 0:
         try:
-            _become(ends, request["argv"], env, run.workdir)
+            _become(ends, request["argv"], env, run)
         except OSError as error:
             os.write(failed, f"{error.errno}".encode())
         os._exit(127)
@@ -77,7 +77,8 @@ def execute(request: Message, run: Run, connection: socket.socket) -> int:
         os.waitpid(pid, 0)
         wire.send(connection, {"error": _words(request["argv"][0], int(trouble))})
         return 1
-    wire.send(connection, {}, ends.ours)
+    with contextlib.suppress(OSError):  # a caller who has left is noticed below
+        wire.send(connection, {}, ends.ours)
     ends.close_ours()
     return _await(pid, connection)
 
@@ -106,15 +107,16 @@ def _environment(pid: int) -> dict[str, str]:
 def _enter(run: Run) -> None:
     """Join all namespaces of the container, and its limits."""
     cgroups.enter(run.cgroups)
-    own, theirs = os.stat("/proc/self/ns/user"), os.stat(f"/proc/{run.pid}/ns/user")
-    handles = {kind: os.open(f"/proc/{run.pid}/ns/{kind}", os.O_RDONLY) for kind in _SPACES}
-    if own.st_ino != theirs.st_ino:
-        user = os.open(f"/proc/{run.pid}/ns/user", os.O_RDONLY)
-        syscalls.setns(user, syscalls.CLONE_NEWUSER)
-    for kind, handle in handles.items():
-        syscalls.setns(handle, _SPACES[kind])
+    is_same_user = os.stat("/proc/self/ns/user").st_ino == os.stat(f"/proc/{run.pid}/ns/user").st_ino
+    kinds = _SPACES if is_same_user else {**_SPACES, "user": syscalls.CLONE_NEWUSER}
+    handles = {kind: os.open(f"/proc/{run.pid}/ns/{kind}", os.O_RDONLY) for kind in kinds}
+    for kind, handle in handles.items():  # the users last: inside, we have no power over the others
+        syscalls.setns(handle, kinds[kind])
         os.close(handle)
     os.chdir("/")
+    if not is_same_user:
+        os.setresgid(run.group, run.group, run.group)
+        os.setresuid(run.user, run.user, run.user)
 
 
 def _words(name: str, number: int) -> str:
@@ -162,13 +164,13 @@ class _Terminal:
         os.close(self.ours[0])
 
 
-def _become(ends: _Pipes | _Terminal, argv: list[str], env: dict[str, str], workdir: str) -> None:
+def _become(ends: _Pipes | _Terminal, argv: list[str], env: dict[str, str], run: Run) -> None:
     os.setsid()
     ends.wear()
     for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     with contextlib.suppress(OSError):
-        os.chdir(workdir)
+        os.chdir(run.workdir)
     syscalls.renounce_new_privileges()
-    syscalls.keep_capabilities(CAPABILITY_MASK)
+    syscalls.keep_capabilities(0 if run.user else CAPABILITY_MASK)
     os.execvpe(argv[0], argv, env)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from trainshed.runner.plan import ContainerPlan
 from trainshed.runner.process.supervision import Plumbing
 from trainshed.runner.sandbox import cgroups
+from trainshed.runner.sandbox.arguments import own_group
 from trainshed.runner.sandbox.kit import Kit
 from trainshed.runner.sandbox.staging import Stage
 
@@ -127,13 +128,12 @@ def _become(recipe: Recipe, argv: list[str]) -> None:
     if recipe.stage is not None:
         recipe.stage.open()
     if recipe.kit.is_root and plan.user:
-        _switch(plan.user, plan.group)
+        _switch(plan.user, own_group(plan))
     os.chdir("/")
     os.execve(argv[0], argv, {})
 
 
-def _switch(user: int, group: int | None) -> None:
-    own = user if group is None else group
-    os.setgroups([own])
-    os.setresgid(own, own, own)
+def _switch(user: int, group: int) -> None:
+    os.setgroups([group])
+    os.setresgid(group, group, group)
     os.setresuid(user, user, user)

@@ -47,6 +47,21 @@ class Link:
 
     async def converse(self, request: Object) -> tuple[Object, list[int], socket.socket]:
         """The same, with the connection left open for what else will be said."""
+        try:
+            return await self._converse(request)
+        except ConnectionResetError:
+            if await self._answers():
+                raise
+            return await self._converse(request)  # it was about to die when it was asked
+
+    async def _answers(self) -> bool:
+        try:
+            (await self._connect()).close()
+        except ConnectionError:
+            return False
+        return True
+
+    async def _converse(self, request: Object) -> tuple[Object, list[int], socket.socket]:
         connection = await self._connected()
         try:
             await asyncio.get_running_loop().sock_sendall(connection, wire.encode(request))

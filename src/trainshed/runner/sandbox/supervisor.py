@@ -20,7 +20,7 @@ from trainshed.runner.process.outputs import Outputs
 from trainshed.runner.process.records import Ending, Run
 from trainshed.runner.process.supervision import Watch, exit_code, lay
 from trainshed.runner.sandbox import arguments, base, cgroups, layers, staging, syscalls, wire
-from trainshed.runner.sandbox.arguments import Room
+from trainshed.runner.sandbox.arguments import Room, own_group
 from trainshed.runner.sandbox.base import Base
 from trainshed.runner.sandbox.kit import Kit
 from trainshed.runner.sandbox.launch import Launch, Recipe, launch
@@ -227,6 +227,8 @@ def _record(job: Job, launched: Launch, groups: tuple[str, ...], begun: float) -
         begun,
         plan.workdir or "/",
         groups,
+        plan.user or 0,
+        own_group(plan),
         job.layer.path,
     )
     records.write_run(job.place, run)

@@ -33,7 +33,8 @@ def send(connection: socket.socket, message: Message, descriptors: Sequence[int]
     if descriptors:
         sent = socket.send_fds(connection, [data], descriptors)
         data = data[sent:]
-    connection.sendall(data)
+    if data:  # whoever has read all may have left already
+        connection.sendall(data)
 
 
 def receive(connection: socket.socket) -> tuple[Message, list[int]]:

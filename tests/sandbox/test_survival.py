@@ -1,0 +1,192 @@
+"""Who may be killed: containers live on, and nothing about them is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox.workbench import WAIT_SECONDS, Workbench, appears, exists, processes_naming, until
+from trainshed.runner.engine import NotRunning
+from trainshed.runner.plan import ContainerPlan, Mount
+from trainshed.runner.process import records
+from trainshed.runner.sandbox.engine import SandboxEngine
+
+_AGENT = """
+import asyncio, pathlib, sys
+from dataclasses import replace
+from tests.sandbox.workbench import Workbench
+from trainshed.runner.plan import Mount
+from trainshed.runner.sandbox.engine import SandboxEngine
+
+async def main():
+    folder = pathlib.Path(sys.argv[1])
+    engine = SandboxEngine(folder / "engine")
+    await engine.start()
+    bench = Workbench(engine, folder)
+    pod = await bench.pod("left")
+    script = "until test -e /signs/go; do sleep 0.02; done; echo done; exit 5"
+    signs = Mount("/signs", "ro-bind", str(folder / "left"))
+    await bench.start(replace(bench.container(pod, "sh", "-c", script), mounts=(signs,)))
+    await bench.said(bench.container(pod, "sh", "-c", "exit 0", name="short"))
+    print("running", flush=True)
+    await asyncio.sleep(1000)
+
+asyncio.run(main())
+"""
+
+
+def _holder(folder: Path) -> int:
+    """The oldest of the processes that name the folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and str(folder / "engine").encode() in _words(entry):
+            found.append(int(entry.name))
+    return min(found)
+
+
+def _words(entry: Path) -> bytes:
+    try:
+        return (entry / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _supervisor(bench: Workbench, pod: str) -> int:
+    found = [run for _, run in records.runs(str(bench.folder / "engine")) if run.pod == pod]
+    return found[-1].supervisor.pid
+
+
+async def test_containers_of_an_agent_that_was_killed_are_adopted(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    agent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _AGENT, str(tmp_path), stdout=asyncio.subprocess.PIPE, env=environment
+    )
+    assert agent.stdout is not None
+    async with asyncio.timeout(WAIT_SECONDS):
+        assert await agent.stdout.readline() == b"running\n"
+    agent.send_signal(signal.SIGKILL)
+    await agent.wait()
+    agent._transport.close()  # type: ignore[attr-defined]
+    engine = SandboxEngine(tmp_path / "engine")
+    await engine.start()
+    try:
+        found = {one.container: one for one in await engine.adopt()}
+        short = found["short"].exit
+        assert short is not None
+        assert short.code == 0
+        assert found["main"].exit is None
+        assert exists(f"/proc/{found['main'].pid}")
+        (tmp_path / "left" / "go").touch()
+        async with asyncio.timeout(WAIT_SECONDS):
+            assert (await engine.wait("uid-left", "main", 0)).code == 5
+    finally:
+        await engine.stop()
+    assert "done" in (tmp_path / "logs" / "left-main-0.log").read_text()
+    assert not processes_naming(str(tmp_path))
+
+
+async def _waiting_container(bench: Workbench, pod: str = "one") -> ContainerPlan:
+    plan = await bench.pod(pod)
+    sign = f"{bench.folder}/{pod}"
+    script = f"echo up; until test -e {sign}/go; do sleep 0.02; done; echo done; exit 5"
+    container = replace(bench.container(plan, "sh", "-c", script), mounts=(Mount(sign, "ro-bind", sign),))
+    await bench.start(container)
+    await appears(container.log, "up")
+    return container
+
+
+async def test_a_container_survives_the_holder_and_its_end_is_recorded(bench: Workbench) -> None:
+    container = await _waiting_container(bench)
+    os.kill(_holder(bench.folder), signal.SIGKILL)
+    waiting = asyncio.create_task(bench.end(container))
+    (bench.folder / "one" / "go").touch()
+    assert (await waiting).code == 5
+    await appears(container.log, "done")
+
+
+async def test_a_new_holder_joins_the_network_and_memory_of_pods_that_live(bench: Workbench) -> None:
+    container = await _waiting_container(bench)
+    pod = container.pod
+    await bench.said(bench.container(pod, "sh", "-c", "echo kept > /dev/shm/note", name="writer"))
+    os.kill(_holder(bench.folder), signal.SIGKILL)
+    assert await bench.said(bench.container(pod, "cat", "/dev/shm/note", name="reader")) == "kept"
+    other = await bench.pod("other")
+    script = "import socket; socket.create_connection(('one', 7), 5)"
+    asking = bench.container(other, "python3", "-c", script)
+    await bench.start(asking)
+    await bench.end(asking)
+    await appears(asking.log, "Connection refused")  # by the pod itself: there is a way to it
+    session = await bench.command(container, "hostname")
+    assert (await session.stdout.read()).strip() == b"one"
+    await session.kill()
+    (bench.folder / "one" / "go").touch()
+    assert (await bench.end(container)).code == 5
+
+
+async def test_a_pod_without_containers_is_opened_again_after_the_holders_death(bench: Workbench) -> None:
+    pod = await bench.pod("empty")
+    os.kill(_holder(bench.folder), signal.SIGKILL)
+    assert await bench.said(bench.container(pod, "hostname")) == "empty"
+
+
+async def test_a_killed_supervisor_takes_its_container_along(bench: Workbench) -> None:
+    container = await _waiting_container(bench)
+    (run,) = [run for _, run in records.runs(str(bench.folder / "engine"))]
+    os.kill(run.supervisor.pid, signal.SIGKILL)
+    ended = await bench.end(container)
+    assert (ended.code, ended.signal, ended.message) == (
+        137,
+        9,
+        "the process that looked after the container was killed",
+    )
+    await until(lambda: not exists(f"/proc/{run.init.pid}") and not exists(f"/proc/{run.pid}"), "its end")
+    (found,) = await bench.engine.adopt()
+    assert found.exit is not None
+    assert found.exit.code == 137
+
+
+async def test_exit_codes_survive_the_death_of_agent_holder_and_supervisor(bench: Workbench) -> None:
+    first, second = await _waiting_container(bench), await _waiting_container(bench, "two")
+    os.kill(_holder(bench.folder), signal.SIGKILL)
+    os.kill(_supervisor(bench, first.pod.uid), signal.SIGKILL)
+    (bench.folder / "two" / "go").touch()
+    await bench.end(second)
+    fresh = SandboxEngine(bench.folder / "engine", hidden=[bench.folder / "secret"])
+    await fresh.start()
+    codes = {one.pod_uid: one.exit.code for one in await fresh.adopt() if one.exit}
+    assert codes == {first.pod.uid: 137, second.pod.uid: 5}
+
+
+async def test_signals_reach_the_first_process_or_all_of_them(bench: Workbench) -> None:
+    script = "trap 'echo asked; exit 9' TERM; sh -c 'trap \"\" TERM; echo up; sleep 1000' & wait"
+    container = bench.container(await bench.pod(), "sh", "-c", script)
+    await bench.start(container)
+    await appears(container.log, "up")
+    await bench.engine.signal(container.pod.uid, "main", signal.SIGTERM)
+    assert (await bench.end(container)).code == 9
+    await appears(container.log, "asked")
+    await bench.engine.signal(container.pod.uid, "main", signal.SIGTERM)  # long ended: no trouble
+
+
+async def test_a_signal_for_everyone_reaches_children_too(bench: Workbench) -> None:
+    script = (
+        "sh -c 'trap \"echo child\" USR1; echo up; while :; do sleep 0.02; done' & trap : USR1; wait; wait"
+    )
+    container = bench.container(await bench.pod(), "sh", "-c", script)
+    await bench.start(container)
+    await appears(container.log, "up")
+    await bench.engine.signal(container.pod.uid, "main", signal.SIGUSR1, everyone=True)
+    await appears(container.log, "child")
+    await bench.engine.signal(container.pod.uid, "main", signal.SIGKILL, everyone=True)
+    assert (await bench.end(container)).code == 137
+
+
+async def test_nobody_waits_for_runs_that_never_were(bench: Workbench) -> None:
+    with pytest.raises(NotRunning):
+        await bench.engine.wait("nobody", "main", 0)
