@@ -41,6 +41,8 @@ class Pod(Protocol):
 
     async def plan(self, container: Object, attempt: int) -> ContainerPlan: ...
 
+    def pulled(self, container: Object) -> str: ...
+
     def termination_log(self, name: str, attempt: int) -> Path: ...
 
     def log_file(self, name: str, attempt: int) -> Path: ...
@@ -148,6 +150,9 @@ class ContainerLife:
         self._mark_running(True)
         started, ready = probing.first_judgement(self.spec)
         self._show(self.view.running(attempt, begun.at).judged(started=started, ready=ready))
+        # Events come last: whoever waits for the container to run waits for its status.
+        if attempt == 0:
+            self._event("Normal", "Pulled", self._pod.pulled(self.spec))
         self._event("Normal", "Created", f"Created container: {self.name}")
         self._event("Normal", "Started", f"Started container {self.name}")
 

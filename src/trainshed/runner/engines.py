@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Protocol
 
 from trainshed.runner.engine import Engine
+from trainshed.runner.process.engine import ProcessEngine
 from trainshed.runner.sandbox.engine import SandboxEngine
 from trainshed.runner.settings import RunnerName
 
@@ -47,8 +47,4 @@ def _sandboxes(root: Path) -> NodeEngine:
 
 
 def _processes(root: Path) -> NodeEngine:
-    if importlib.util.find_spec("trainshed.runner.process.engine") is None:
-        raise OSError("plain processes are not available yet; use --runner sandbox")
-    module = importlib.import_module("trainshed.runner.process.engine")
-    engine: NodeEngine = module.ProcessEngine(root / "agent" / "process")
-    return engine
+    return ProcessEngine(root / "agent" / "process")

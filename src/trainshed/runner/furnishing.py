@@ -198,7 +198,6 @@ class Furnishing:
 
     async def container(self, spec: Object, attempt: int) -> ContainerPlan:
         """What one run of a container needs; raises `CannotPlan`."""
-        name, owner = text(spec, "name"), self._owner
         chosen = self._environment(spec)
         found = set(environment.references(spec))
         self.references |= found
@@ -212,11 +211,12 @@ class Furnishing:
         except CannotPlan:
             await self._follow()
             raise
-        if attempt == 0:
-            words = f'Container image "{text(spec, "image")}" is {chosen.words()}'
-            self._site.event(owner.pod, "Normal", "Pulled", words)
-        self.images[name] = chosen.id
+        self.images[text(spec, "name")] = chosen.id
         return plan
+
+    def pulled(self, spec: Object) -> str:
+        """What an image turned out to be, in words."""
+        return f'Container image "{text(spec, "image")}" is {self._environment(spec).words()}'
 
     def _environment(self, spec: Object) -> Environment:
         try:

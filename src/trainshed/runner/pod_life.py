@@ -144,6 +144,9 @@ class PodLife:
     async def plan(self, container: Object, attempt: int) -> ContainerPlan:
         return await self._furnishing.container(container, attempt)
 
+    def pulled(self, container: Object) -> str:
+        return self._furnishing.pulled(container)
+
     def termination_log(self, name: str, attempt: int) -> Path:
         return self.folder / "ends" / f"{name}.{attempt}"
 
