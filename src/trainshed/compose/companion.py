@@ -21,6 +21,7 @@ from trainshed.aio.tasks import Tasks
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
+from trainshed.client.retries import Patience
 from trainshed.compose import partprocess, processes, settings, statefile, trouble, vigil
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.orders import Order
@@ -36,6 +37,8 @@ LOOK_SECONDS = 0.02
 FOLLOW_SECONDS = 1.0
 AGAIN_SECONDS = 1.0
 HOLD_SECONDS = 10.0
+NEARBY = Patience(longest_wait=1.0)
+"""A server on this machine costs little to be asked for: it is found again soon after it is back."""
 
 Life = Callable[[Client, Order, Ready], Awaitable[None]]
 """Runs for ever; told to end by being cancelled."""
@@ -103,10 +106,11 @@ class _Companion:
 
     async def run(self) -> None:
         folder = self.order.folder
-        await _await_server(folder)
-        read = _read(folder)
         try:
-            async with Client.connect(kubeconfig.load(folder.kubeconfig)) as client, Tasks() as tasks:
+            await self._await_server()
+            read = _read(folder)
+            config = kubeconfig.load(folder.kubeconfig)
+            async with Client.connect(config, patience=NEARBY) as client, Tasks() as tasks:
                 tasks.start("follow the server", self._follow(read))
                 await self.live(client, self.order, self._announce)
         except (Failure, Fault, ExceptionGroup) as error:
@@ -117,9 +121,17 @@ class _Companion:
             log.info("stopped")
             raise
 
+    async def _await_server(self) -> None:
+        """While somebody waits for us, not for ever."""
+        folder, deadline = self.order.folder, time.monotonic() + START_SECONDS
+        while statefile.running(folder.state) is None:
+            if self.order.report is not None and time.monotonic() > deadline:
+                raise Trouble(f"no server came in {START_SECONDS:.0f} seconds", f"see {folder.log}")
+            await asyncio.sleep(LOOK_SECONDS)
+
     async def _recover(self, why: Exception) -> None:
         """What the server or the way to it refused may be granted later; at the start, somebody is told."""
-        if not self.was_ready:
+        if not self.was_ready and self.order.report is not None:
             raise Trouble(f"the {self.part.name} cannot start: {why}", "see the server's log") from why
         log.warning("starting over: %s", why)
         await asyncio.sleep(AGAIN_SECONDS)
@@ -168,14 +180,6 @@ def refusal(error: Exception) -> Exception:
 
 def _first(error: Exception) -> Exception:
     return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
-
-
-async def _await_server(folder: DataFolder) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while statefile.running(folder.state) is None:
-        if time.monotonic() > deadline:
-            raise Trouble(f"no server came in {START_SECONDS:.0f} seconds", f"see {folder.log}")
-        await asyncio.sleep(LOOK_SECONDS)
 
 
 def _read(folder: DataFolder) -> bytes:

@@ -208,11 +208,12 @@ def _stopped(folder: DataFolder, part: Part, turn: int | None) -> Iterator[tuple
     left = statefile.read_any(note)
     if left is None:
         return
-    if left.process.is_alive:
-        yield part, _end(left, part), left.process.pid
-    elif part is AGENT:
+    outcome = _end(left, part) if left.process.is_alive else ""
+    if part is AGENT and outcome != "stopped":
         _clear(folder, turn)
-        yield part, "cleared", left.process.pid
+        outcome = outcome or "cleared"
+    if outcome:
+        yield part, outcome, left.process.pid
     statefile.remove(note, left.process)
 
 

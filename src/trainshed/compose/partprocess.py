@@ -28,8 +28,9 @@ Work = Callable[[Order, Ready], None]
 
 def main(part: Part, work: Work) -> int:
     """Do the work that was ordered; whoever started us is told once that it runs, or why it does not."""
-    signal.alarm(int(START_SECONDS) + 5)  # whoever started us may be gone: this ends a start that hangs
     order = orders.read(sys.argv[1])
+    if order.report is not None:
+        signal.alarm(int(START_SECONDS) + 5)  # whoever started us may be gone: this ends a start that hangs
     for inherited in filter(None, (order.report, order.turn)):
         os.set_inheritable(inherited, False)
     report = os.fdopen(order.report, "w", encoding="utf-8") if order.report is not None else None

@@ -11,6 +11,8 @@ from trainshed.controllers.scheduler.needs import Need, Term
 from trainshed.controllers.scheduler.nodes import Node, Refusal
 from trainshed.kinds.core.resources import is_native
 
+_MOST_KNOWN = 10_000
+
 
 @dataclass(slots=True)
 class Room:
@@ -131,6 +133,8 @@ class Board:
     def _look(self, room: Room, need: Need) -> tuple[Refusal | None, int]:
         known = self._known.get((room.node.name, need.shape))
         if known is None:
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
             known = nodes.refusal(room.node, need.spec), nodes.preference(room.node, need.spec)
             self._known[room.node.name, need.shape] = known
         return known

@@ -150,7 +150,10 @@ class Scheduler:
     async def _settle(self, world: World) -> None:
         """Ask what became of bindings whose answer was lost; until then their pods count as placed."""
         for uid, spot in list(self.unsure.items()):
-            pod = await world.client.find("pods", spot.need.name, spot.need.namespace)
+            try:
+                pod = await world.client.find("pods", spot.need.name, spot.need.namespace)
+            except ConnectionFailure as lost:
+                raise Temporary(f"bindings cannot be looked after: {lost}", 1.0) from lost
             del self.unsure[uid]
             if pod is None or text(pod, "metadata", "uid") != uid or not text(pod, "spec", "nodeName"):
                 self.ledger.revoke(spot.need)

@@ -43,7 +43,7 @@ class Telling:
             self.told.clear()
             self.waits.clear()
             return [], None
-        if now - self.looked < BREATH:
+        if 0 <= now - self.looked < BREATH:
             return [], BREATH
         self.looked = now
         self._forget_others(line)
