@@ -182,11 +182,11 @@ def test_of_two_managers_the_later_one_wins_and_other_keys_stay() -> None:
 
 
 def test_jobs_keep_the_runtimes_order_whatever_is_patched() -> None:
-    patches = [
-        a_patch("node", manager="example.com/a"),
-        a_patch("model-initializer", manager="example.com/b"),
-    ]
-    jobset = merged("torchtune-llama3.2-1b", runtimePatches=patches)
+    """A job may depend on those before it; a merge by itself would put patched ones in the patch's order."""
+    patch = a_patch("node")
+    jobs = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    jobs += [{"name": "dataset-initializer"}, {"name": "model-initializer"}]
+    jobset = merged("torchtune-llama3.2-1b", runtimePatches=[patch])
     names = [found["name"] for found in jobset["spec"]["replicatedJobs"]]
     assert names == ["dataset-initializer", "model-initializer", "node"]
 
@@ -233,6 +233,7 @@ def test_directives_of_a_patch_are_not_obeyed() -> None:
     [
         ({"torch": {}}, {}, 1),
         ({"torch": {}, "numNodes": 3}, {}, 3),
+        ({"torch": {}, "numNodes": 0}, {}, 1),
         ({"torch": {}, "numNodes": 3}, {"numNodes": 2}, 2),
         ({"torch": {}, "numNodes": 3}, {"numNodes": 0}, 0),
         ({"numNodes": 3}, {"numNodes": 5}, 5),

@@ -144,6 +144,8 @@ def test_time_runs_from_creation_or_from_the_last_resumption() -> None:
     assert lifetimes.deadline(job) == NOW - timedelta(days=1) + timedelta(seconds=60)
     resumed = with_status(job, suspended_and_resumed())
     assert lifetimes.deadline(resumed) == NOW + timedelta(seconds=60)
+    not_yet_told = with_status(job, status.suspension(a_trainjob(suspend=True), NOW))
+    assert lifetimes.deadline(not_yet_told) == lifetimes.deadline(job)
 
 
 @pytest.mark.parametrize(
