@@ -262,3 +262,11 @@ def test_a_deletion_with_time_left_waits_for_the_node(grace: int, expected: bool
     pod: Object = {"metadata": {"deletionTimestamp": "x", "deletionGracePeriodSeconds": grace}}
     assert pod_status.awaits_confirmation(pod) is expected
     assert not pod_status.awaits_confirmation({"metadata": {}})
+
+
+def test_containers_added_for_debugging_are_refused_in_words() -> None:
+    pod = a_pod()
+    pod["spec"]["ephemeralContainers"] = [{"name": "debugger", "image": "busybox"}]
+    (found,) = status(pod, a_view(one("c0", RUNNING)))["ephemeralContainerStatuses"]
+    assert found["name"] == "debugger"
+    assert found["state"]["terminated"]["message"] == "ephemeral containers do not run here: use kubectl exec"

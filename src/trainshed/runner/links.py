@@ -32,13 +32,3 @@ def _of_service(service: Object, address: str) -> dict[str, str]:
         if name := text(port, "name"):
             found[f"{prefix}_SERVICE_PORT_{name.upper().replace('-', '_')}"] = value
     return found
-
-
-def api_server(address: str, port: int) -> dict[str, str]:
-    """What clients inside a pod find the API server by."""
-    return {
-        "KUBERNETES_SERVICE_HOST": address,
-        "KUBERNETES_SERVICE_PORT": str(port),
-        "KUBERNETES_SERVICE_PORT_HTTPS": str(port),
-        "KUBERNETES_PORT": f"tcp://{address}:{port}",
-    }

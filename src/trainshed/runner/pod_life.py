@@ -36,6 +36,9 @@ _FIRST_RETRY, _LONGEST_RETRY = 0.5, 15.0
 _SHUTDOWN: Final = ("NodeShutdown", "the pod was ended because Trainshed was stopped on this machine")
 _DEADLINE: Final = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
+_SHOWN: Final = (("metadata", "labels"), ("metadata", "annotations"))
+"""What containers may see of their pod in files, and others may change."""
+
 Why = Literal["deleted", "failed", "drained", "vanished"]
 """Why a pod ends before its work does: wanted gone, broke a rule, we are being stopped, is gone already."""
 
@@ -107,10 +110,10 @@ class PodLife:
         before, self.pod = self.pod, pod
         if dig(pod, "metadata", "deletionTimestamp"):
             self.request(Stop("deleted"), grace_of(pod))
-        if dig(before, "metadata", "labels") != dig(pod, "metadata", "labels") or dig(
-            before, "metadata", "annotations"
-        ) != dig(pod, "metadata", "annotations"):
+        if any(dig(before, *path) != dig(pod, *path) for path in _SHOWN):
             self.refresh()
+        if dig(before, "spec", "ephemeralContainers") != dig(pod, "spec", "ephemeralContainers"):
+            self.changed()
 
     def vanish(self) -> None:
         """The object is gone from the server."""

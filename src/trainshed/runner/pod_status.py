@@ -77,6 +77,7 @@ def status(pod: Object, view: PodView, now: datetime) -> Object:
         "conditions": _conditions(pod, view, phase, timestamp(now)),
         "containerStatuses": _statuses(pod, "containers", view),
         "initContainerStatuses": _statuses(pod, "initContainers", view) or None,
+        "ephemeralContainerStatuses": _refusals(pod) or None,
     }
     if (generation := dig(pod, "metadata", "generation")) is not None:
         found["observedGeneration"] = generation
@@ -247,6 +248,23 @@ def _status(uid: str, container: Object, view: PodView) -> Object:
     if amounts := container.get("resources"):
         found["resources"] = copied(amounts)
     return found
+
+
+def _refusals(pod: Object) -> list[Object]:
+    """Containers added for debugging never run here; said in a way that ends `kubectl debug` at once."""
+    why = "ephemeral containers do not run here: use kubectl exec"
+    return [
+        {
+            "name": text(container, "name"),
+            "image": text(container, "image"),
+            "imageID": "",
+            "ready": False,
+            "restartCount": 0,
+            "state": {"terminated": {"exitCode": 1, "reason": "ContainerCannotRun", "message": why}},
+            "lastState": {},
+        }
+        for container in entries(pod, "spec", "ephemeralContainers")
+    ]
 
 
 def container_id(uid: str, name: str, attempt: int) -> str:
