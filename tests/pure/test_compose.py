@@ -154,6 +154,19 @@ def test_only_what_was_asked_for_can_differ() -> None:
     assert Listen().address == ("127.0.0.1", 6443)
 
 
+def test_a_server_comes_back_where_it_was(tmp_path: Path) -> None:
+    config = tmp_path / "kubeconfig"
+    with a_listener() as port:
+        taken = port
+        former = replace(a_state(processes.this()), host="127.0.0.1", port=port)
+        assert Listen(port=0).preferring(former, config) == ("127.0.0.1", 0), "somebody else has it now"
+    config.write_text(f"clusters:\n- cluster:\n    server: https://127.0.0.1:{taken}\n  name: x\n")
+    assert Listen(port=0).preferring(None, config) == ("127.0.0.1", taken)
+    assert Listen().preferring(None, config) == ("127.0.0.1", taken)
+    assert Listen("0.0.0.0", 7000).preferring(former, config) == ("0.0.0.0", 7000)
+    assert Listen().preferring(None, tmp_path / "none") == ("127.0.0.1", 6443)
+
+
 def test_a_signal_noted_is_raised_at_the_end() -> None:
     with pytest.raises(KeyboardInterrupt), interrupts.noted():
         signal.raise_signal(signal.SIGINT)

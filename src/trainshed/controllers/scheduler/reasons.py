@@ -42,7 +42,9 @@ def why(candidate: Candidate, board: Board, head: Candidate | None) -> Reason:
     if too_many := _too_many(wanted, rooms, board):
         return too_many
     if not placing.could_run(candidate, board):
-        words = "they do not fit together, even on empty nodes" if len(wanted) > 1 else _not_along(wanted[0])
+        words = (
+            "its pods do not fit together, even on empty nodes" if len(wanted) > 1 else _not_along(wanted[0])
+        )
         return Reason(words, ("together",), lasting=True)
     return _for_now(wanted, rooms, board, head)
 
