@@ -139,6 +139,11 @@ def tune(runtime: str = "torchtune-llama3.2-1b", /, **trainer: JSON) -> list[str
             [LORA],
             [ENDPOINT, "full_finetune_distributed", "--config", "llama3_2/1B_full_multinode"],
         ),
+        (
+            {**ONE, "numNodes": 2},
+            [],
+            [ENDPOINT, "full_finetune_distributed", "--config", "llama3_2/1B_full_multinode"],
+        ),
         ({**MANY, **ONE}, [], ["full_finetune_single_device", "--config", "llama3_2/1B_full_single_device"]),
         (requests(cpu="3"), [], [ENDPOINT, "full_finetune_distributed", "--config", "llama3_2/1B_full"]),
         (

@@ -83,6 +83,14 @@ def test_workers_that_are_no_ranks_are_counted_too() -> None:
     assert ranks.name_of(a_pod(2, job="extra"), jobset) == "extra 2 of 3"
 
 
+def test_a_launcher_is_no_rank_though_it_stands_for_the_training() -> None:
+    jobset = a_jobset()
+    jobset["spec"]["replicatedJobs"][0]["name"] = "launcher"
+    assert ranks.name_of(a_pod(0, job="launcher"), jobset) == "launcher 0 of 2"
+    jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] = 1
+    assert ranks.name_of(a_pod(0, job="launcher"), jobset) == "launcher"
+
+
 def test_the_first_to_fail_is_the_one_to_blame() -> None:
     later = ended(a_pod(0), "ValueError: late", at="2026-01-01T00:00:09Z")
     first = ended(a_pod(1), "ValueError: early", at="2026-01-01T00:00:05Z")
