@@ -31,10 +31,10 @@ def sentence(*pods: Object, jobset: Object | None = None) -> str:
     [
         (ended(a_pod(1), MISSING), "rank 1 of 2 exited 1: ModuleNotFoundError: No module named 'foo'"),
         (ended(a_pod(0), code=3), "rank 0 of 2 exited 3"),
-        (ended(a_pod(0), code=137), "rank 0 of 2 was killed by SIGKILL"),
+        (ended(a_pod(0), code=137), "rank 0 of 2 was killed by signal 9 (SIGKILL)"),
         (
             ended(a_pod(0), code=139, message="Segmentation fault"),
-            "rank 0 of 2 was killed by SIGSEGV: Segmentation fault",
+            "rank 0 of 2 was killed by signal 11 (SIGSEGV): Segmentation fault",
         ),
         (ended(a_pod(0), code=137, reason="OOMKilled"), "rank 0 of 2 ran out of memory"),
         (

@@ -102,7 +102,7 @@ def _how(end: Object, pod: Object, container: str) -> str:
 
 def _signal(number: int) -> str:
     try:
-        return signal.Signals(number).name
+        return f"signal {number} ({signal.Signals(number).name})"
     except ValueError:
         return f"signal {number}"
 
