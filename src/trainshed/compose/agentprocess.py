@@ -9,7 +9,7 @@ import asyncio
 import sys
 
 from trainshed.client.client import Client
-from trainshed.compose import companion, parts
+from trainshed.compose import companion, parts, statefile
 from trainshed.compose.orders import Order
 from trainshed.compose.partprocess import Ready
 from trainshed.compose.trouble import Trouble
@@ -21,17 +21,17 @@ async def live(client: Client, order: Order, ready: Ready) -> None:
 
     def announce() -> None:
         nonlocal is_ready
-        is_ready = True
         ready()
+        is_ready = True
 
     try:
         await agent.run(client, order.settings, order.folder.root, announce)
-    except asyncio.CancelledError:
-        if not is_ready:  # told to end in the midst of its start
-            await clear(order)
+    except (asyncio.CancelledError, Exception) as error:
+        if not is_ready and statefile.read_any(order.folder.note(parts.AGENT.name)) is None:
+            await clear(order)  # in the midst of the first start: nobody would find what is left
+        if isinstance(error, OSError):
+            raise Trouble(f"the agent cannot run pods: {error}") from error
         raise
-    except OSError as error:
-        raise Trouble(f"the agent cannot run pods: {error}") from error
 
 
 async def clear(order: Order) -> None:

@@ -49,8 +49,9 @@ async def run(client: Client, settings: Settings, folder: Path, ready: Callable[
             await agent.start()
             ready()
             await asyncio.get_running_loop().create_future()
-        finally:
+        except asyncio.CancelledError:  # whatever else ends us, pods of a former life must not pay for it
             await agent.leave()
+            raise
 
 
 async def clear(settings: Settings, folder: Path) -> None:
