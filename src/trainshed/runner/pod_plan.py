@@ -155,7 +155,9 @@ def _identity(pod: Object, container: Object) -> tuple[int | None, int | None]:
         own = dig(container, "securityContext", member)
         return dig(pod, "spec", "securityContext", member) if own is None else own
 
+    # A pod's files belong to its fsGroup. Sandboxes have one group only: where none is asked for, this one.
     user, group = chosen("runAsUser"), chosen("runAsGroup")
+    group = dig(pod, "spec", "securityContext", "fsGroup") if group is None else group
     if chosen("runAsNonRoot") is True and user == 0:
         why = "container's runAsUser breaks non-root policy"
         uid = text(pod, "metadata", "uid")

@@ -30,6 +30,13 @@ Tokens = Mapping[str, bytes]
 """Service account tokens by the path they were asked for."""
 
 
+def for_group(payload: Payload, group: int | None) -> Payload:
+    """The files as a pod's fsGroup may read them."""
+    if group is None:
+        return payload
+    return {name: File(file.data, file.mode | 0o440) for name, file in payload.items()}
+
+
 def payload(pod: Object, volume: Files, sources: Sources, tokens: Tokens) -> Payload:
     """All files of a volume by their relative path; later sources win. Raises `Incomplete`."""
     found: Payload = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainshed.kinds.reading import entries
+from trainshed.kinds.reading import entries, number
 from trainshed.kube.objects import Object, text
 from trainshed.runner.environment import Sources, namespace_of
 from trainshed.runner.volumes import hostpaths, payloads, writing
@@ -72,7 +72,9 @@ def _prepare(
         case Claim():
             return _claim(pod, volume, grounds, sources)
         case Files():
-            writing.write(folder, payloads.payload(pod, volume, sources, tokens), dated)
+            group = number(pod, "spec", "securityContext", "fsGroup")
+            payload = payloads.for_group(payloads.payload(pod, volume, sources, tokens), group)
+            writing.write(folder, payload, dated, group)
             return Prepared(str(folder), read_only=True)
 
 

@@ -16,8 +16,11 @@ from trainshed.runner.volumes.payloads import Payload
 _DATA = "..data"
 
 
-def write(folder: Path, payload: Payload, dated: str) -> bool:
-    """Make the folder show exactly these files; False when it already does."""
+def write(folder: Path, payload: Payload, dated: str, group: int | None = None) -> bool:
+    """Make the folder show exactly these files; False when it already does.
+
+    They belong to the group where this process may give them away; an ordinary user's are their own.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     before = _current(folder)
     if before is not None and _shows(before, payload):
@@ -28,6 +31,8 @@ def write(folder: Path, payload: Payload, dated: str) -> bool:
         path = fresh / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.data)
+        if group is not None and os.geteuid() == 0:
+            os.chown(path, -1, group)
         path.chmod(file.mode)
     _point(folder / _DATA, fresh.name)
     _link_names(folder, payload)
