@@ -18,7 +18,7 @@ def words_of(shed: Whole, job: str) -> str:
     ("folder", "job", "words"),
     [
         ("02-pytorch-ddp", "pytorch-ddp", ["rank 3 of 4 on pytorch-ddp-node-0-1", "epoch 3/3 loss"]),
-        ("03-checkpoints/elastic", "elastic", ["rank 1 of 2 done at step 20"]),
+        ("03-checkpoints/elastic", "elastic", ["rank 0 of 2 done at step 20"]),
         ("04-tensorflow", "tensorflow", ["worker 1: 2 replicas", "worker 0: epoch 3/3 loss"]),
         ("05-jax", "jax", ["process 1 of 2, 2 devices", "process 0: loss"]),
         ("06-xgboost", "xgboost", ["worker 1 of 2: error"]),
