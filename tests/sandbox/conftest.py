@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
 from tests.sandbox.workbench import Workbench, processes_naming
 from trainshed.runner.process.engine import ProcessEngine
 from trainshed.runner.sandbox.engine import SandboxEngine
 from trainshed.runner.sandbox.holder import group_name
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "root: needs what only root may do; left out of an ordinary user's run"
+    )
 
 
 @pytest_asyncio.fixture
@@ -58,8 +66,6 @@ class nothing_left:
 
 
 def _groups(name: str) -> Iterator[Path]:
-    for controller in Path("/sys/fs/cgroup").iterdir():
-        if (controller / name).exists():
-            yield controller / name
-    if Path("/sys/fs/cgroup", name).exists():
-        yield Path("/sys/fs/cgroup", name)
+    for folder, _, _ in os.walk("/sys/fs/cgroup"):
+        if os.path.basename(folder) == name:
+            yield Path(folder)

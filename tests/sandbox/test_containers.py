@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.sandbox.workbench import Workbench, entries, exists, processes_naming, read
+from tests.sandbox.workbench import Workbench, entries, exists, processes_naming, read, write
 from trainshed.runner.plan import Mount
 
 
@@ -56,11 +57,20 @@ async def test_what_a_container_writes_outside_volumes_is_its_own(bench: Workben
     assert await bench.said(again) == ""
 
 
+@pytest.mark.root
 async def test_a_file_of_the_host_can_be_changed_without_harm(bench: Workbench) -> None:
     before = read("/etc/passwd")
     said = await bench.shell("echo extra >> /etc/passwd; tail -1 /etc/passwd; rm /etc/hostname || true")
     assert said.splitlines()[0] == "extra"
     assert read("/etc/passwd") == before
+
+
+async def test_a_file_of_our_own_can_be_changed_without_harm(bench: Workbench) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+        note = f"{place}/note"
+        write(note, "before\n")
+        assert await bench.shell(f"echo after >> {note}; cat {note}; rm -r {place}") == "before\nafter"
+        assert read(note) == b"before\n"
 
 
 async def test_a_home_folder_can_be_written(bench: Workbench) -> None:

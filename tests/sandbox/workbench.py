@@ -144,3 +144,7 @@ def exists(path: str) -> bool:
 
 def read(path: str) -> bytes:
     return Path(path).read_bytes()
+
+
+def write(path: str, text: str) -> None:
+    Path(path).write_text(text)

@@ -6,6 +6,7 @@ A layer that nothing was written to is used again: making and removing its folde
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -43,6 +44,32 @@ class Layer:
                 os.mkdir(folder)
                 os.chmod(folder, mode)
 
+    def place(self, base: Base, lower: str, inside: str, *, is_folder: bool) -> None:
+        """Make a file or folder of the tree before the overlays are laid, so in their upper folders.
+
+        An ordinary user could not make it afterwards: in an overlay, the host's folders stay root's.
+        """
+        number, folder = self._overlay_of(base, inside)
+        top = self.tree if number is None else self.upper(number)
+        if number is not None:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(top)
+        rest = inside[len(folder.rstrip("/")) :].strip("/").split("/")
+        here, below = top, (lower.rstrip("/") + folder).rstrip("/")
+        for name in rest if is_folder else rest[:-1]:
+            here, below = f"{here}/{name}", f"{below}/{name}"
+            _make_like(here, below if number is not None else "")
+        if not is_folder:
+            os.close(os.open(f"{here}/{rest[-1]}", os.O_WRONLY | os.O_CREAT, 0o644))
+
+    def _overlay_of(self, base: Base, inside: str) -> tuple[int | None, str]:
+        """The number and the folder of the innermost overlay a place is in."""
+        found: tuple[int | None, str] = None, "/"
+        for number, folder in enumerate(base.overlays):
+            if inside.startswith(folder.rstrip("/") + "/") and len(folder) >= len(found[1]):
+                found = number, folder
+        return found
+
     def mount(self, base: Base, lower: str = "/", options: str = "") -> list[str]:
         """Lay the overlays in our own mount namespace. The folders that cannot have one are the answer."""
         refused = []
@@ -59,7 +86,7 @@ class Layer:
         below = lower.rstrip("/") + folder
         try:
             os.makedirs(target, exist_ok=True)
-            _same_mode(below, self.upper(number))
+            _liken(self.upper(number), below)
             options = f"lowerdir={_escaped(below)},upperdir={_escaped(self.upper(number))}"
             options += f",workdir={_escaped(self.work(number))}{extra}"
             syscalls.mount("overlay", target, "overlay", 0, options)
@@ -69,8 +96,11 @@ class Layer:
 
     def furnish(self, base: Base) -> None:
         """The parts of the tree that are neither overlays nor binds."""
-        for folder in base.folders:
+        for folder in (*base.folders, *filter(os.path.isdir, base.binds)):
             os.makedirs(self.tree + folder, exist_ok=True)
+        for file in base.binds:
+            if not os.path.isdir(file) and not os.path.exists(self.tree + file):
+                os.close(os.open(self.tree + file, os.O_WRONLY | os.O_CREAT, 0o644))
         for path, target in base.links:
             with contextlib.suppress(FileExistsError):
                 os.symlink(target, self.tree + path)
@@ -87,12 +117,24 @@ class Layer:
         return all(f"{folder}/{name}" in ours for folder in made for name in os.listdir(self.tree + folder))
 
 
-def _same_mode(below: str, upper: str) -> None:
-    """The root of an overlay looks like its upper folder."""
-    found = os.stat(below)
-    mode = stat.S_IMODE(found.st_mode)
-    if stat.S_IMODE(os.stat(upper).st_mode) != mode:
-        os.chmod(upper, mode)
+def _make_like(folder: str, other: str) -> None:
+    """A folder that hides the other one's owner and mode behind the same; a file is not to be hidden."""
+    if other and os.path.lexists(other) and not os.path.isdir(other):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), other)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o755)
+        if other and os.path.isdir(other):
+            _liken(folder, other)
+
+
+def _liken(folder: str, other: str) -> None:
+    """What is made in an upper folder looks like the upper folder."""
+    now, wanted = os.stat(folder), os.stat(other)
+    if (now.st_uid, now.st_gid) != (wanted.st_uid, wanted.st_gid):
+        with contextlib.suppress(PermissionError, OSError):  # an ordinary user's stay its own
+            os.chown(folder, wanted.st_uid, wanted.st_gid)
+    if now.st_mode != wanted.st_mode:
+        os.chmod(folder, stat.S_IMODE(wanted.st_mode))
 
 
 def _escaped(path: str) -> str:

@@ -7,6 +7,7 @@ outlive it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import time
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from trainshed.kube.objects import Object as Message
 
 _DRAIN_SECONDS = 5.0
+_MADE_BY_BWRAP = ("/dev/", "/proc/", "/run/", "/sys/")
 
 
 class Refusal(Exception):
@@ -56,45 +58,44 @@ class Job:
 def supervise(job: Job, connection: socket.socket) -> bool:
     """Run the container to its end. Whether its layer may be used again is the answer."""
     syscalls.set_name("trainshed-pod")
-    started = False
     groups: tuple[str, ...] = ()
     tree = Base()
     try:
         os.makedirs(job.place, mode=0o700)
         job.pod.enter()
-        tree = _tree(job)
-        words, stage = _prepare(job, tree)
+        tree, words, stage = _prepare(job)
         name = f"{job.plan.pod.uid}-{job.plan.name}-{job.plan.attempt}"
         groups = job.kit.cgroups.make(name, job.plan.limits)
         plumbing = lay(job.place, tty=job.plan.tty, stdin=job.plan.stdin)
-        started = _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage), connection)
+        _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage), connection)
     except Refusal as refusal:
-        _tell(connection, {"reason": refusal.reason, "error": refusal.message})
+        _forget(job, connection, {"reason": refusal.reason, "error": refusal.message})
     except OSError as error:
-        _tell(connection, {"reason": "CreateContainerError", "error": f"cannot make the sandbox: {error}"})
+        trouble = f"cannot make the sandbox: {error}"
+        _forget(job, connection, {"reason": "CreateContainerError", "error": trouble})
     cgroups.remove(groups)
-    if not started:
-        layers.remove(job.place)
     return job.layer.is_untouched(tree)
 
 
 # --- before the start -------------------------------------------------------------------------------------
 
 
-def _prepare(job: Job, tree: Base) -> tuple[list[str], Stage | None]:
-    """Make places for what will be mounted, and say all of it in bubblewrap's words."""
-    plan, kit = job.plan, job.kit
-    view = View(job.layer.tree, [(path, path) for path in tree.binds])
-    view.mount("/tmp", job.layer.tmp)
-    for own in ("/dev", "/sys"):
-        view.mount(own, own)
+def _prepare(job: Job) -> tuple[Base, list[str], Stage | None]:
+    """Lay the overlays, make places for what will be mounted, and say all of it in bubblewrap's words."""
+    plan, kit, layer = job.plan, job.kit, job.layer
+    layer.make()
+    tree, view = _plot(job)
     files = [(source, view.resolve(target)) for source, target in _files(job)]
-    mounts = [_place(view, mount) for mount in _mounts(plan)]
-    _check(view, plan)
+    mounts = [_place(job, tree, view, mount) for mount in _mounts(plan)]
+    for _, target in files:
+        if not os.path.lexists(view.here(target)) and not target.startswith(_MADE_BY_BWRAP):
+            layer.place(tree, plan.root, target, is_folder=False)
+    _check(job, tree, view)
+    tree = _lay(job, tree)
     is_host = plan.root == "/"
     room = Room(
-        job.layer.tree,
-        job.layer.tmp,
+        layer.tree,
+        layer.tmp,
         "" if plan.pod.host_ipc else kit.path("pods", plan.pod.uid, "shm"),
         tuple((path, path) for path in tree.binds),
         tuple(files),
@@ -104,39 +105,46 @@ def _prepare(job: Job, tree: Base) -> tuple[list[str], Stage | None]:
     )
     stage = None
     if kit.is_root and plan.user:
-        stage = Stage(os.path.join(job.layer.path, "stage"))
+        stage = Stage(os.path.join(layer.path, "stage"))
         room, mounts = staging.on_stage(room, mounts, stage)
-    return arguments.arguments(plan, room, mounts), stage
+    return tree, arguments.arguments(plan, room, mounts), stage
 
 
-def _tree(job: Job) -> Base:
-    plan, kit, layer = job.plan, job.kit, job.layer
-    layer.make()
-    if plan.root != "/":
-        return _foreign_tree(job)
-    tree = kit.base()
-    if kit.overlay is not None:
-        refused = layer.mount(tree, options=kit.overlay)
-        tree = replace(tree, binds=(*tree.binds, *refused))
-        if "/" in refused:
-            raise Refusal("CreateContainerError", "the host's root cannot be laid under an overlay")
-    targets = [mount.target for mount in plan.mounts]
-    tree = base.pierced(tree, targets, layers.listing) if tree.binds else tree
+def _plot(job: Job) -> tuple[Base, View]:
+    """What of which tree is shown, and a view of it as it will be."""
+    plan, kit = job.plan, job.kit
+    if plan.root == "/":
+        tree = kit.base()
+        if tree.binds:
+            targets = [*(mount.target for mount in plan.mounts), *(target for _, target in _files(job))]
+            tree = base.pierced(tree, targets, layers.listing)
+        own = [(folder, job.layer.tree + folder) for folder in tree.folders if folder not in base.OWN]
+        view = View("/", [*own, *((path, path) for path in (*tree.overlays, *tree.binds) if path != "/")])
+    elif os.path.isdir(plan.root):
+        tree, view = Base(("/",), (), (), ()), View(plan.root)
+    else:
+        raise Refusal("CreateContainerError", f"the root folder {plan.root} does not exist")
+    view.mount("/tmp", job.layer.tmp)
+    return tree, view
+
+
+def _lay(job: Job, tree: Base) -> Base:
+    """Make it so; folders that refuse an overlay are shown read-only."""
+    layer, options = job.layer, job.kit.overlay
+    if job.plan.root != "/":
+        if options is None or layer.mount(tree, job.plan.root, options):
+            syscalls.mount(job.plan.root, layer.tree, None, syscalls.MS_BIND | syscalls.MS_REC)
+        return tree
+    refused = layer.mount(tree, options=options) if options is not None else []
+    if "/" in refused:
+        raise Refusal("CreateContainerError", "the host's root cannot be laid under an overlay")
+    tree = replace(tree, binds=(*tree.binds, *refused))
     layer.furnish(tree)
     return tree
 
 
-def _foreign_tree(job: Job) -> Base:
-    """A root folder of its own; without overlays it is shown read-only."""
-    if not os.path.isdir(job.plan.root):
-        raise Refusal("CreateContainerError", f"the root folder {job.plan.root} does not exist")
-    tree = Base(("/",), (), (), ())
-    if job.kit.overlay is None or job.layer.mount(tree, job.plan.root, job.kit.overlay):
-        syscalls.mount(job.plan.root, job.layer.tree, None, syscalls.MS_BIND | syscalls.MS_REC)
-    return tree
-
-
 def _files(job: Job) -> list[tuple[str, str]]:
+    """The files of ours in /etc, as (source, target)."""
     pod = job.plan.pod
     files = [(job.kit.path("pods", pod.uid, "hostname"), "/etc/hostname")]
     if pod.hosts:
@@ -156,40 +164,43 @@ def _mounts(plan: ContainerPlan) -> list[Mount]:
     return found
 
 
-def _place(view: View, mount: Mount) -> Mount:
+def _place(job: Job, tree: Base, view: View, mount: Mount) -> Mount:
     """Make the mount point where there is none yet; bubblewrap could not make it in a read-only folder."""
-    target = view.resolve(mount.target)
     if mount.kind != "tmpfs" and not os.path.exists(mount.source):
         raise Refusal("CreateContainerError", f"{mount.source} (for {mount.target}) does not exist")
-    here = view.here(target)
-    if not target.startswith(("/dev/", "/proc/", "/run/")) and not os.path.lexists(here):
-        try:
-            _make_place(here, is_folder=mount.kind == "tmpfs" or os.path.isdir(mount.source))
-        except OSError as error:
-            why = f"no mount point can be made at {mount.target}: {error.strerror}"
-            raise Refusal("CreateContainerError", why) from error
+    target = view.resolve(mount.target)
+    try:
+        _make(job, tree, view, target, is_folder=mount.kind == "tmpfs" or os.path.isdir(mount.source))
+    except OSError as error:
+        why = f"no mount point can be made at {mount.target}: {error.strerror}"
+        raise Refusal("CreateContainerError", why) from error
     if mount.kind != "tmpfs":
         view.mount(target, mount.source)
     return replace(mount, target=target)
 
 
-def _make_place(here: str, is_folder: bool) -> None:
-    if is_folder:
-        os.makedirs(here, exist_ok=True)
+def _make(job: Job, tree: Base, view: View, target: str, *, is_folder: bool) -> None:
+    here = view.here(target)
+    if os.path.lexists(here) or target.startswith(_MADE_BY_BWRAP):
         return
-    os.makedirs(os.path.dirname(here), exist_ok=True)
-    os.close(os.open(here, os.O_WRONLY | os.O_CREAT, 0o644))
+    if not view.is_volume(target):
+        job.layer.place(tree, job.plan.root, target, is_folder=is_folder)
+        return
+    os.makedirs(here if is_folder else os.path.dirname(here), exist_ok=True)
+    if not is_folder:
+        os.close(os.open(here, os.O_WRONLY | os.O_CREAT, 0o644))
 
 
-def _check(view: View, plan: ContainerPlan) -> None:
-    workdir = plan.workdir or "/"
-    here = view.here(view.resolve(workdir))
-    if not os.path.isdir(here):
-        try:
-            os.makedirs(here)  # as other runtimes do
-        except OSError as error:
-            why = f"working directory {workdir} cannot be used: {error.strerror}"
-            raise Refusal("StartError", why) from error
+def _check(job: Job, tree: Base, view: View) -> None:
+    plan = job.plan
+    workdir = view.resolve(plan.workdir or "/")
+    try:
+        _make(job, tree, view, workdir, is_folder=True)  # as other runtimes do
+        if os.path.isfile(view.here(workdir)):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    except OSError as error:
+        why = f"working directory {plan.workdir} cannot be used: {error.strerror}"
+        raise Refusal("StartError", why) from error
     trouble = trouble_with_command(view, plan.argv, dict(plan.env), workdir)
     if trouble:
         raise Refusal("StartError", trouble)
@@ -198,7 +209,7 @@ def _check(view: View, plan: ContainerPlan) -> None:
 # --- from start to end ------------------------------------------------------------------------------------
 
 
-def _live(job: Job, recipe: Recipe, connection: socket.socket) -> bool:
+def _live(job: Job, recipe: Recipe, connection: socket.socket) -> None:
     outputs = Outputs(LogFile(job.plan.log), recipe.plumbing.outputs)
     watch = Watch(outputs, recipe.plumbing.typed)
     launched = launch(recipe)
@@ -212,7 +223,6 @@ def _live(job: Job, recipe: Recipe, connection: socket.socket) -> bool:
     if status is None:
         status = watch.until_end(launched.bwrap)
     _end(job, status, recipe.groups, begun, outputs)
-    return True
 
 
 def _record(job: Job, launched: Launch, groups: tuple[str, ...], begun: float) -> Run:
@@ -246,6 +256,12 @@ def _words(outputs: Outputs, status: int) -> str:
     said = outputs.tail.decode(errors="replace").strip().splitlines()
     last = said[-1] if said else f"bubblewrap ended with {exit_code(status)}"
     return f"cannot start the container: {last.removeprefix('bwrap: ')}"
+
+
+def _forget(job: Job, connection: socket.socket, answer: Message) -> None:
+    """It never ran: nothing is on record when its caller hears of it."""
+    layers.remove(job.place)
+    _tell(connection, answer)
 
 
 def _tell(connection: socket.socket, message: Message) -> None:

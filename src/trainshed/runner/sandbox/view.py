@@ -12,19 +12,23 @@ _MOST_LINKS = 40
 
 
 class View:
-    """A tree and what is mounted over it, as (place inside, place here), later ones over earlier ones."""
+    """A tree and the volumes mounted over it; `parts` of the tree may be elsewhere. As (inside, here)."""
 
-    def __init__(self, tree: str, mounted: Sequence[tuple[str, str]] = ()) -> None:
-        self._tree = tree
-        self._mounted = list(mounted)
+    def __init__(self, tree: str, parts: Sequence[tuple[str, str]] = ()) -> None:
+        self._tree, self._parts = tree, parts
+        self._volumes: list[tuple[str, str]] = []
 
     def mount(self, inside: str, here: str) -> None:
-        self._mounted.append((inside, here))
+        """Over all that was mounted before."""
+        self._volumes.append((inside, here))
+
+    def is_volume(self, inside: str) -> bool:
+        return any(_is_within(inside, target) for target, _ in self._volumes)
 
     def here(self, inside: str) -> str:
         """Where a place of the container, free of links, is for us."""
-        for target, source in reversed(self._mounted):
-            if inside == target or inside.startswith(f"{target.rstrip('/')}/"):
+        for target, source in reversed((*self._parts, *self._volumes)):
+            if _is_within(inside, target):
                 rest = inside[len(target) :].lstrip("/")
                 return os.path.join(source, rest) if rest else source
         return self._tree.rstrip("/") + inside
@@ -47,13 +51,17 @@ class View:
                 continue
             todo = [*link.split("/"), *todo]
             done = "/" if link.startswith("/") else done
-        return done
+        return posixpath.join(done, *todo)
 
     def look(self, path: str) -> os.stat_result | None:
         try:
             return os.lstat(self.here(self.resolve(path)))
         except OSError:
             return None
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _link(path: str) -> str | None:
