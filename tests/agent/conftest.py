@@ -18,6 +18,12 @@ from trainshed.client.requests import Delete
 from trainshed.kube.faults import NotFound
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "root: needs what only root may do; left out of an ordinary user's run"
+    )
+
+
 @pytest.fixture(scope="package")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with nodes.running(tmp_path_factory.mktemp("node")) as found:

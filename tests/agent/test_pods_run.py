@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests import waits
 from tests.agent.pods import a_container, a_pod, end, is_over, is_running, phase, status, waiting
 from tests.builders import a_config_map
@@ -147,6 +149,7 @@ async def test_a_pod_that_takes_too_long_is_ended(client: Client) -> None:
     assert phase(pod) == "Failed"
 
 
+@pytest.mark.root
 async def test_too_much_memory_is_told_apart_from_other_ends(client: Client) -> None:
     container: Object = {
         "name": "main",

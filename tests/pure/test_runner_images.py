@@ -8,7 +8,8 @@ import pytest
 
 from trainshed.kube.objects import Object
 from trainshed.runner import images
-from trainshed.runner.images import Choice, NoEnvironment
+from trainshed.runner.images import Choice, Environment, NoEnvironment
+from trainshed.runner.plan import Mount
 from trainshed.runner.settings import ImageRule
 
 RULES = (
@@ -85,3 +86,23 @@ def test_a_path_that_cannot_be_used_is_named_with_where_it_was_set(
     with pytest.raises(NoEnvironment) as refused:
         images.look(Choice(path.format(tmp=tmp_path), '[images] "x" in the configuration'))
     assert str(refused.value) == f'[images] "x" in the configuration: {why.format(tmp=tmp_path)}'
+
+
+def test_an_environment_in_a_private_folder_is_shown_all_the_same() -> None:
+    found = Environment("/tmp/venv", bin="/tmp/venv/bin", is_virtual=True, base="/data/python")
+    assert images.mounts(found, ["/data"]) == (
+        Mount("/tmp/venv", "ro-bind", "/tmp/venv"),
+        Mount("/data/python", "ro-bind", "/data/python"),
+    )
+    assert images.mounts(Environment("/opt/venv", base="/usr"), ["/data"]) == ()
+
+
+def test_an_environment_without_a_python_gets_one(tmp_path: Path) -> None:
+    environment = images.look(Choice(str(make(tmp_path / "usr", "bin/python3")), "a test"))
+    (mount,) = images.shims(environment, tmp_path / "shims")
+    assert (Path(mount.source) / "python").resolve() == tmp_path / "usr" / "bin" / "python3"
+    path = images.search_path(environment, "/bin")
+    assert path.split(":")[:2] == [str(tmp_path / "usr" / "bin"), mount.target]
+    assert (
+        images.shims(images.look(Choice(str(make(tmp_path / "v", "bin/python")), "a test")), tmp_path) == ()
+    )

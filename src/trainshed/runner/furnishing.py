@@ -14,7 +14,7 @@ from trainshed.client.failures import Failure
 from trainshed.kinds.reading import number
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
-from trainshed.runner import environment, images, mpi, pod_plan, pod_state
+from trainshed.runner import environment, mpi, pod_plan, pod_state
 from trainshed.runner.environment import Reference, Sources
 from trainshed.runner.images import Environment, NoEnvironment
 from trainshed.runner.logs import kept
@@ -232,7 +232,7 @@ class Furnishing:
         around = Surroundings(
             chosen,
             sources,
-            (*images.mounts(chosen, [str(self._site.folders.root)]), *self._mounts(spec, sources)),
+            (*self._site.mounts(chosen), *self._mounts(spec, sources)),
             self._site.devices.visible(owner.pod, name),
             self._site.inherited(),
         )

@@ -16,6 +16,8 @@ from trainshed.runner.plan import Mount
 from trainshed.runner.settings import ImageRule
 
 ANNOTATION: Final = "trainshed.dev/python"
+SHIMS: Final = "/run/trainshed/bin"
+"""Where containers find the `python` their environment lacks."""
 _PRIVATE: Final = ("/tmp", "/run", "/dev/shm", "/var/tmp")
 STANDARD_PATH: Final = (
     "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
@@ -36,6 +38,8 @@ class Environment:
     is_virtual: bool = False
     base: str = ""
     """Where a virtual environment has its Python from."""
+    lacks_python: bool = False
+    """Whether there is only a `python3`, as Debian has it; every image has a `python`."""
 
     @property
     def id(self) -> str:
@@ -85,11 +89,12 @@ def look(choice: Choice, exists: Callable[[Path], bool] = Path.exists) -> Enviro
     if exists(path / "usr") and exists(path / "bin"):
         return Environment(str(path), root=str(path), bin=_conda_in(path, exists))
     folder = path.parent.parent if path.name.startswith("python") and path.parent.name == "bin" else path
-    if not exists(folder / "bin" / "python") and not exists(folder / "bin" / "python3"):
+    plain = exists(folder / "bin" / "python")
+    if not plain and not exists(folder / "bin" / "python3"):
         raise NoEnvironment(f"{choice.because}: {path} has neither bin/python nor the folders of a root")
     is_virtual = exists(folder / "pyvenv.cfg")
     base = str((folder / "bin" / "python").resolve().parent.parent) if is_virtual else ""
-    return Environment(str(folder), bin=str(folder / "bin"), is_virtual=is_virtual, base=base)
+    return Environment(str(folder), "/", str(folder / "bin"), is_virtual, base, lacks_python=not plain)
 
 
 def _conda_in(root: Path, exists: Callable[[Path], bool]) -> str:
@@ -109,8 +114,20 @@ def mounts(environment: Environment, private: Sequence[str]) -> tuple[Mount, ...
     )
 
 
+def shims(environment: Environment, folder: Path) -> tuple[Mount, ...]:
+    """A `python` for environments that lack it, made in a folder of ours and shown to the container."""
+    if not environment.lacks_python:
+        return ()
+    place = folder / environment.path.strip("/").replace("/", "-")
+    place.mkdir(parents=True, exist_ok=True)
+    if not (place / "python").is_symlink():
+        (place / "python").symlink_to(f"{environment.bin}/python3")
+    return (Mount(SHIMS, "ro-bind", str(place)),)
+
+
 def search_path(environment: Environment, inherited: str) -> str:
     """The PATH of a container: its environment first, then what the machine offers."""
     own = [environment.bin] if environment.bin else []
+    own += [SHIMS] if environment.lacks_python else []
     machine = inherited.split(":") if environment.root == "/" else []
     return ":".join(dict.fromkeys(part for part in (*own, *machine, *STANDARD_PATH) if part))

@@ -20,6 +20,7 @@ from trainshed.runner.environment import Sources
 from trainshed.runner.hosts import HostsFiles
 from trainshed.runner.images import Environment
 from trainshed.runner.objects import Objects
+from trainshed.runner.plan import Mount
 from trainshed.runner.settings import Settings
 
 Tell = Callable[[Object, Literal["Normal", "Warning"], str, str], None]
@@ -85,6 +86,11 @@ class Site:
         """Raises `images.NoEnvironment`."""
         choice = images.choose(text(container, "image"), pod, self.settings.images, self.home)
         return images.look(choice)
+
+    def mounts(self, environment: Environment) -> tuple[Mount, ...]:
+        """What of an environment a container would not see otherwise."""
+        private = images.mounts(environment, [str(self.folders.root)])
+        return (*private, *images.shims(environment, self.folders.agent / "shims"))
 
     def inherited(self) -> dict[str, str]:
         return {name: os.environ[name] for name in _INHERITED if name in os.environ}
