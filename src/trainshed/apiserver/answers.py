@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trainshed.apiserver.http.duplex import Duplex
 
 JSON_TYPE = b"application/json"
-PART_BYTES = 64 * 1024
+PART_BYTES = 128 * 1024
 """About as much as is sent at once of a long answer: it stays in the processor's cache on its way."""
 _END = b"]}\n"
 

@@ -25,7 +25,7 @@ class Authenticator:
         return self.identify(tuple(headers.items()))
 
     def identify(self, headers: Sequence[tuple[bytes, bytes]]) -> Identity | None:
-        """The same for headers as ASGI has them; raises `Forbidden` or `BadRequest` on impersonation."""
+        """The same for headers as they arrive; raises `Forbidden` or `BadRequest` on impersonation."""
         credentials = b""
         impersonates = False
         for name, value in headers:

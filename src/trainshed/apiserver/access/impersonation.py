@@ -24,7 +24,7 @@ _EXTRA = b"impersonate-extra-"
 _REVIEW_GROUP = "authentication.k8s.io"
 
 Headers = Iterable[tuple[bytes, bytes]]
-"""As ASGI has them: names in lower case, a repeated header repeated."""
+"""As they arrive: names in lower case, a repeated header repeated."""
 
 
 @dataclass(slots=True)
