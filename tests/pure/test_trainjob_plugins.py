@@ -181,11 +181,11 @@ def an_elastic_runtime(**policy: int) -> Object:
     return a_torch_runtime(policy={"torch": {"elasticPolicy": policy}})
 
 
-def test_an_elastic_job_has_a_pod_for_every_node_and_needs_only_the_fewest() -> None:
+def test_an_elastic_job_has_a_pod_for_every_node_and_begins_with_the_fewest() -> None:
     jobset = merged(an_elastic_runtime(minNodes=1, maxNodes=3, maxRestarts=5), trainer={"numProcPerNode": 2})
     assert size(jobset) == (3, 3)
     inner = job(jobset)["template"]["spec"]
-    assert inner["successPolicy"] == {"rules": [{"succeededCount": 1}]}
+    assert inner["successPolicy"] == {"rules": [{"succeededIndexes": "0"}]}
     assert inner["template"]["metadata"]["annotations"] == {"trainshed.dev/gang-minimum": "1"}
     told = env(container(jobset))
     assert {name: told[name] for name in told if "RDZV" in name or "MAX" in name or "NNODES" in name} == {

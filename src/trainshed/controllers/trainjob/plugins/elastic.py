@@ -1,8 +1,8 @@
 """Elastic PyTorch: between `minNodes` and `maxNodes` nodes train together, whoever of them is there.
 
 v2.1 accepted `torch.elasticPolicy` and ignored it. Here every node gets a pod, the job starts as soon as
-the fewest can, torchrun's own rendezvous decides who takes part, and the job is complete when the fewest
-succeeded.
+the fewest can, torchrun's own rendezvous decides who takes part, and the job is complete when node 0 is: it
+holds the meeting point, so nothing ends well without it, and its torchrun leaves only when all have trained.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def enforce(draft: Draft) -> None:
         return
     set_count(job, found.most)
     plant(job, "Indexed", "template", "spec", "completionMode")
-    plant(job, {"rules": [{"succeededCount": found.fewest}]}, "template", "spec", "successPolicy")
+    plant(job, {"rules": [{"succeededIndexes": "0"}]}, "template", "spec", "successPolicy")
     metadata = child(pod_template(job), "metadata")
     metadata["annotations"] = {**mapping(metadata, "annotations"), GANG_MINIMUM: str(found.fewest)}
     upserts.environment(node, *_variables(draft, found))
