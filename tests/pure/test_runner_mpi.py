@@ -111,6 +111,10 @@ def test_the_command_line_of_ssh_is_understood(line: str, expected: tuple[str, i
     assert remote.parse(line.split()) == expected
 
 
+def test_both_sides_mean_the_same_port() -> None:
+    assert adapting.PORT == remote.PORT
+
+
 def test_a_host_has_to_be_named() -> None:
     with pytest.raises(remote.Refused, match="no host was named"):
         remote.parse(["-x"])

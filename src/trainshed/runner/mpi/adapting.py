@@ -14,11 +14,12 @@ from typing import Final
 
 from trainshed.kinds.reading import entries
 from trainshed.kube.objects import Object, text
-from trainshed.runner.mpi.remote import PORT
 from trainshed.runner.plan import ContainerPlan, Mount
 
 INSIDE: Final = "/run/trainshed/mpi"
 """Where a container with a root of its own finds the program."""
+PORT: Final = 2222
+"""Where the images of MPI runtimes have their sshd listen."""
 _HOSTFILE: Final = "OMPI_MCA_orte_default_hostfile"
 _PRRTE: Final = {
     _HOSTFILE: "PRTE_MCA_prte_default_hostfile",
