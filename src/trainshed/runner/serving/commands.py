@@ -9,40 +9,54 @@ from contextlib import suppress
 from trainshed.aio.frames import Frame, Link
 from trainshed.kube import streaming
 from trainshed.runner.engine import CannotStart, NotRunning, Session
-from trainshed.runner.serving.node import Node, Refused, accept
+from trainshed.runner.serving.lookup import Run
+from trainshed.runner.serving.node import Failed, Node, accept
 
 _PIECE = 64 * 1024
+SIZE_SECONDS = 0.2
+"""How long a terminal may take to tell its size; not all do."""
 SILENT_SECONDS = 0.5
 """How long the outputs of a command that has ended may be silent: what it left behind may hold them open."""
 
 
 async def execute(node: Node, link: Link, request: streaming.Exec) -> None:
     run = node.running(request)
-    env = {**run.env, "TERM": "xterm"} if request.tty else run.env
+    await accept(link)
+    first = asyncio.ensure_future(link.receive())
     try:
-        session = await node.engine.exec(
-            request.uid, request.container, request.command, env=env, tty=request.tty, stdin=request.stdin
-        )
-    except NotRunning as error:
-        raise Refused("InternalError", f'container not found ("{request.container}")') from error
-    except CannotStart as error:
-        await accept(link)
-        trouble = f"error executing command in container: {error.message}"
-        await link.send(streaming.STATUS, streaming.encode(streaming.Ended(trouble=trouble)))
-        return
+        if request.tty:
+            # Its size is the first thing a terminal tells, and programs ask for it but once.
+            await asyncio.wait((first,), timeout=SIZE_SECONDS)
+        session = await _started(node, request, run)
+    except BaseException:
+        first.cancel()
+        raise
     try:
-        await accept(link)
-        await _converse(link, session, request)
+        await _converse(link, session, request, first)
     finally:
         await session.kill()
 
 
-async def _converse(link: Link, session: Session, request: streaming.Exec) -> None:
+async def _started(node: Node, request: streaming.Exec, run: Run) -> Session:
+    env = {**run.env, "TERM": "xterm"} if request.tty else run.env
+    try:
+        return await node.engine.exec(
+            request.uid, request.container, request.command, env=env, tty=request.tty, stdin=request.stdin
+        )
+    except NotRunning as error:
+        raise Failed(f'container not found ("{request.container}")') from error
+    except CannotStart as error:
+        raise Failed(f"error executing command in container: {error.message}") from error
+
+
+async def _converse(
+    link: Link, session: Session, request: streaming.Exec, first: asyncio.Future[Frame | None]
+) -> None:
     """Until the command has ended and all it said is sent, or the caller is gone."""
     outputs = [Output(session.stdout, link, streaming.STDOUT, request.stdout)]
     if session.stderr is not None:
         outputs.append(Output(session.stderr, link, streaming.STDERR, request.stderr))
-    feeding = asyncio.create_task(_feed(link, session), name="exec-input")
+    feeding = asyncio.create_task(_feed(link, session, first), name="exec-input")
     ending = asyncio.create_task(_end(session, outputs), name="exec-end")
     try:
         await asyncio.wait((feeding, ending), return_when=asyncio.FIRST_COMPLETED)
@@ -50,20 +64,22 @@ async def _converse(link: Link, session: Session, request: streaming.Exec) -> No
             ended = streaming.Ended(code=ending.result())
             await link.send(streaming.STATUS, streaming.encode(ended))
     finally:
-        for task in (feeding, ending):
+        for task in (feeding, ending, first):
             task.cancel()
-        await asyncio.gather(feeding, ending, return_exceptions=True)
+        await asyncio.gather(feeding, ending, first, return_exceptions=True)
 
 
-async def _feed(link: Link, session: Session) -> None:
+async def _feed(link: Link, session: Session, first: asyncio.Future[Frame | None]) -> None:
     """What the caller types; returns when they have left."""
-    while (frame := await link.receive()) is not None:
+    frame = await first
+    while frame is not None:
         if frame.channel == streaming.RESIZE:
             size = streaming.read_size(frame.payload)
             if size is not None:
                 await session.resize(size.height, size.width)
         elif session.stdin is not None:
             await take_input(session.stdin, frame)
+        frame = await link.receive()
 
 
 async def take_input(stdin: StreamWriter, frame: Frame) -> None:

@@ -24,6 +24,10 @@ class Refused(Exception):
         self.reason, self.message = reason, message
 
 
+class Failed(Exception):
+    """Begun, but not to be done; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     engine: Engine

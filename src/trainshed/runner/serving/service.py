@@ -16,7 +16,7 @@ from trainshed.runner.engine import Engine
 from trainshed.runner.logs.changes import Changes
 from trainshed.runner.serving import attaching, commands, forwarding, showing
 from trainshed.runner.serving.lookup import Lookup
-from trainshed.runner.serving.node import Node, Refused
+from trainshed.runner.serving.node import Failed, Node, Refused
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,9 @@ async def _attend(node: Node, link: Link) -> None:
     except Refused as refusal:
         with suppress(ConnectionError):
             await refuse(link, refusal)
+    except Failed as failure:
+        with suppress(ConnectionError):
+            await link.send(streaming.STATUS, streaming.encode(streaming.Ended(trouble=str(failure))))
     except (Broken, ConnectionError, TimeoutError) as error:
         log.debug("a caller left: %s", error)
     finally:
