@@ -13,6 +13,8 @@ import pytest
 from tests.sandbox.workbench import Workbench, entries, exists, processes_naming, read, write
 from trainshed.runner.plan import Mount
 
+_HOME = os.path.expanduser("~")
+
 
 async def test_exit_code_and_both_outputs_are_recorded(bench: Workbench) -> None:
     plan = bench.container(await bench.pod(), "sh", "-c", "echo out; echo err >&2; exit 3")
@@ -66,7 +68,7 @@ async def test_a_file_of_the_host_can_be_changed_without_harm(bench: Workbench) 
 
 
 async def test_a_file_of_our_own_can_be_changed_without_harm(bench: Workbench) -> None:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+    with tempfile.TemporaryDirectory(dir=_HOME) as place:
         note = f"{place}/note"
         write(note, "before\n")
         assert await bench.shell(f"echo after >> {note}; cat {note}; rm -r {place}") == "before\nafter"

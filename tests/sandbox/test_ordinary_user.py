@@ -19,8 +19,8 @@ _HERE = Path(__file__).parent
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """Not pytest's own temporary folder, which is closed to others."""
-    folder = Path(tempfile.mkdtemp(prefix="trainshed-user-"))
+    """Not pytest's temporary folder, which is closed to others; not in /tmp, which every pod has its own of."""
+    folder = Path(tempfile.mkdtemp(prefix="trainshed-user-", dir="/var/tmp"))
     os.chown(folder, _USER, _USER)
     yield folder
     shutil.rmtree(folder)

@@ -189,3 +189,17 @@ async def test_without_overlays_pods_run_on_a_read_only_host(tmp_path: Path) -> 
     finally:
         await engine.stop()
     assert os.listdir(tmp_path / "data") == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/usr/local/venv/lib", "/usr/local/venv"),
+        ("/home/me/.cache", None),  # right below an overlay, whose root is ours already
+        ("/usr/local/other", None),
+        ("/elsewhere/venv", None),
+    ],
+)
+def test_our_own_folders_below_those_of_others_need_an_overlay(path: str, found: str | None) -> None:
+    ours = {"/usr/local/venv", "/usr/local/venv/lib", "/home/me", "/home/me/.cache", "/elsewhere/venv"}
+    assert base.boundary(path, Base(("/home", "/usr")), ours.__contains__) == found

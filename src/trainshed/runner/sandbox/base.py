@@ -122,6 +122,21 @@ class _Parts:
         return any(_is_below(point, (path,)) for point in self._points if point != path)
 
 
+def boundary(path: str, base: Base, is_ours: Callable[[str], bool]) -> str | None:
+    """The outermost folder of ours around a path, where it needs an overlay of its own to be written to.
+
+    Before a file is changed in an overlay, all folders above are copied; of those that belong to others an
+    ordinary user cannot make a copy.
+    """
+    outer = ""
+    for name in path.strip("/").split("/"):
+        parent, outer = outer or "/", f"{outer}/{name}"
+        if is_ours(outer):
+            is_needed = parent not in base.overlays and any(_is_below(outer, (one,)) for one in base.overlays)
+            return outer if is_needed and outer not in base.overlays else None
+    return None
+
+
 def _is_below(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 

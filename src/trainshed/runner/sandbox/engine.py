@@ -44,6 +44,7 @@ class SandboxEngine:
                 prefix,
                 concealed,
                 _visible(concealed),
+                (os.path.expanduser("~"), sys.prefix),
                 overlay,
             )
         )

@@ -52,7 +52,7 @@ def main() -> int:
 
 def _options(text: str) -> Options:
     given = json.loads(text)
-    given |= {name: tuple(given[name]) for name in ("hidden", "visible")}
+    given |= {name: tuple(given[name]) for name in ("hidden", "visible", "own")}
     return Options(**given)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+import stat
+from dataclasses import dataclass, field, replace
 
 from trainshed.runner.sandbox import base, layers, syscalls
 from trainshed.runner.sandbox.base import Base
@@ -26,6 +27,8 @@ class Options:
     """The first two numbers of the pods' addresses."""
     hidden: tuple[str, ...] = ()
     visible: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    """Folders that are to be writable, such as our home."""
     overlay: bool = True
 
 
@@ -58,8 +61,23 @@ class Kit:
             return base.whole(mounts, os.path.isdir)
         return base.in_parts(mounts, layers.listing, overlay=self.overlay is not None)
 
+    def opened(self, tree: Base, paths: tuple[str, ...]) -> Base:
+        """The tree with overlays of their own for folders that could not be written to otherwise."""
+        if self.is_root or self.overlay is None:
+            return tree
+        found = (base.boundary(path, tree, _is_ours) for path in (*self.options.own, *paths))
+        return replace(tree, overlays=(*tree.overlays, *dict.fromkeys(one for one in found if one)))
+
     def _is_ours(self, point: str) -> bool:
         return point.startswith(self.options.folder + "/")
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return found.st_uid == os.getuid() and stat.S_ISDIR(found.st_mode)
 
 
 def probe_overlay(folder: str, is_root: bool) -> str | None:

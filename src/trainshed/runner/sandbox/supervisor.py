@@ -114,7 +114,7 @@ def _plot(job: Job) -> tuple[Base, View]:
     """What of which tree is shown, and a view of it as it will be."""
     plan, kit = job.plan, job.kit
     if plan.root == "/":
-        tree = kit.base()
+        tree = kit.opened(kit.base(), _environments(plan))
         if tree.binds:
             targets = [*(mount.target for mount in plan.mounts), *(target for _, target in _files(job))]
             tree = base.pierced(tree, targets, layers.listing)
@@ -126,6 +126,12 @@ def _plot(job: Job) -> tuple[Base, View]:
         raise Refusal("CreateContainerError", f"the root folder {plan.root} does not exist")
     view.mount("/tmp", job.layer.tmp)
     return tree, view
+
+
+def _environments(plan: ContainerPlan) -> tuple[str, ...]:
+    """Where `pip install` would write: the folder above the first one with programs."""
+    first = dict(plan.env).get("PATH", "").partition(":")[0]
+    return (os.path.dirname(first),) if first.count("/") > 2 else ()
 
 
 def _lay(job: Job, tree: Base) -> Base:
