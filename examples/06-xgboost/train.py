@@ -32,7 +32,9 @@ def main() -> None:
             verbose_eval=False,
         )
         error = scores["train"]["error"][-1]
-        print(f"worker {collective.get_rank()} of {collective.get_world_size()}: error {error:.3f}", flush=True)
+        print(
+            f"worker {collective.get_rank()} of {collective.get_world_size()}: error {error:.3f}", flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -12,5 +12,8 @@ for epoch in range(3):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    print(f"rank {dist.get_rank()}/{dist.get_world_size()} epoch {epoch + 1}/3 loss {loss.item():.4f}", flush=True)
+    print(
+        f"rank {dist.get_rank()}/{dist.get_world_size()} epoch {epoch + 1}/3 loss {loss.item():.4f}",
+        flush=True,
+    )
 dist.destroy_process_group()
