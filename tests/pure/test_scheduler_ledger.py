@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.pure.scheduler_objects import Desk, a_job, a_node, a_pod
 from trainshed.controllers.scheduler import reasons
-from trainshed.controllers.scheduler.ledger import Ledger
+from trainshed.controllers.scheduler.ledger import COURTESY, Ledger
 from trainshed.controllers.scheduler.needs import of
 from trainshed.kube.objects import Object
 
@@ -35,6 +35,48 @@ def test_jobs_stand_in_line_as_their_trainjobs_were_made() -> None:
         desk.add(job, a_pod(f"{name}-0", job=job, cpu="1"))
     desk.finish("busy")
     assert desk.run() == {"first-0": "here"}
+
+
+def live(now: list[float]) -> Desk:
+    desk = Desk(Ledger(clock=lambda: now[0])).nodes(a_node(cpu="1"))
+    desk.ledger.is_live = True
+    return desk
+
+
+def submit(desk: Desk, trainjob: Object) -> None:
+    """What controllers make of a TrainJob."""
+    name = trainjob["metadata"]["name"]
+    job = made_by(trainjob, a_job(f"{name}-node-0", 1, jobset=name), "TrainJob")
+    desk.add(job, a_pod(f"{name}-0", job=job, cpu="1"))
+
+
+def test_pods_wait_a_moment_for_those_of_a_job_made_before_theirs() -> None:
+    now = [100.0]
+    desk, first, second = live(now), an_owner("first"), an_owner("second")
+    desk.ledger.root(None, first)
+    desk.ledger.root(None, second)
+    submit(desk, second)
+    assert desk.ledger.ready() == ([], COURTESY)
+    submit(desk, first)
+    assert [gang.name for gang in desk.ledger.ready()[0]] == ["default/first", "default/second"]
+
+
+def test_nobody_waits_long_for_a_job_that_makes_no_pods() -> None:
+    now = [100.0]
+    desk, empty, over = live(now), an_owner("empty"), an_owner("over")
+    desk.ledger.root(None, empty)
+    desk.ledger.root(None, over)
+    desk.ledger.root(over, {**over, "status": {"conditions": [{"type": "Failed", "status": "True"}]}})
+    second = an_owner("second")
+    desk.ledger.root(None, second)
+    submit(desk, second)
+    urgent = a_pod("urgent", cpu="1")
+    urgent["spec"]["priority"] = 5
+    desk.add(urgent)
+    assert [gang.name for gang in desk.ledger.ready()[0]] == ["default/urgent"]
+    now[0] += COURTESY
+    assert [gang.name for gang in desk.ledger.ready()[0]] == ["default/urgent", "default/second"]
+    desk.ledger.root(empty, None)
 
 
 def test_a_restart_does_not_lose_its_place() -> None:

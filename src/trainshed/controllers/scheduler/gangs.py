@@ -14,7 +14,8 @@ from trainshed.kube.owners import controller_of
 GangKey = tuple[str, ...]
 Order = tuple[int, str, int]
 """Where a gang stands in the line: priority (negated), when it was made, and a count for the same second."""
-_OVER = ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
+_OVER = ("Complete", "Completed", "Failed", "SuccessCriteriaMet", "FailureTarget")
+"""Conditions of Jobs, JobSets and TrainJobs alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,15 @@ def squad_of(job: Object) -> Squad:
     return Squad(text(job, "metadata", "uid"), _expected(job), _gang_of(job))
 
 
+def makes_pods(owner: Object) -> bool:
+    """Is it neither suspended nor over?"""
+    true = [one.get("type") for one in entries(owner, "status", "conditions") if one.get("status") == "True"]
+    return mapping(owner, "spec").get("suspend") is not True and not any(one in _OVER for one in true)
+
+
 def _expected(job: Object) -> int:
     spec = mapping(job, "spec")
-    conditions = entries(job, "status", "conditions")
-    if spec.get("suspend") is True or any(
-        one.get("type") in _OVER and one.get("status") == "True" for one in conditions
-    ):
+    if not makes_pods(job):
         return 0
     parallelism = number(spec, "parallelism")
     at_once = 1 if parallelism is None else parallelism
@@ -99,6 +103,8 @@ class Gang:
     """Are all Jobs known that its pods come from?"""
     since: int | None = None
     order: Order = (0, "", 0)
+    root: str = ""
+    """The uid of its topmost owner."""
     _obstacle: str | None = None
     _candidate: Candidate | None = None
 

@@ -5,7 +5,8 @@ Our own decisions count from the moment they are made, long before the server te
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from trainshed.controllers.scheduler import gangs, needs, nodes
@@ -16,18 +17,22 @@ from trainshed.controllers.scheduler.placing import Stamp
 from trainshed.kinds.jobset.labels import JOBSET_UID
 from trainshed.kube.objects import Object, text
 
+COURTESY = 0.5
+"""Seconds for which a new job is waited for by those made after it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Root:
     """An owner, when it was made and who owns it in turn: jobs keep their place through restarts."""
 
+    uid: str
     created: str
     number: int
     owner: str
 
 
 class Ledger:
-    def __init__(self, *, relax: bool = False) -> None:
+    def __init__(self, *, relax: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self.board = Board()
         self.gangs: dict[GangKey, Gang] = {}
         """Those with pods that wait."""
@@ -35,7 +40,11 @@ class Ledger:
         self.count = 0
         self.dirty = True
         """Has something changed that could let somebody go?"""
-        self._relax = relax
+        self.is_live = False
+        """From now on, what we learn has just happened."""
+        self._relax, self._clock = relax, clock
+        self._new: dict[str, float] = {}
+        """Topmost owners that were made a moment ago and have no complete gang yet."""
         self._numbers = 0
         self._pods: dict[str, Need] = {}
         self._home: dict[str, GangKey] = {}
@@ -97,12 +106,19 @@ class Ledger:
 
     def root(self, before: Object | None, after: Object | None) -> None:
         """Anything pods descend from, for the order of the line."""
+        uid = text(after or before or {}, "metadata", "uid")
         if after is None:
-            self._roots.pop(text(before or {}, "metadata", "uid"), None)
-        elif (uid := text(after, "metadata", "uid")) not in self._roots:
+            self._roots.pop(uid, None)
+            self._new.pop(uid, None)
+        elif uid not in self._roots:
             self._numbers += 1
             created = text(after, "metadata", "creationTimestamp")
-            self._roots[uid] = Root(created, self._numbers, gangs.owner_uid(after))
+            self._roots[uid] = root = Root(uid, created, self._numbers, gangs.owner_uid(after))
+            if self.is_live and not root.owner and gangs.makes_pods(after):
+                self._new[uid] = self._clock()
+        elif uid in self._new and not gangs.makes_pods(after):
+            del self._new[uid]
+            self.dirty = True
 
     # --- deciding ---
 
@@ -111,6 +127,26 @@ class Ledger:
         if self._line is None:
             self._line = sorted(self.gangs.values(), key=lambda gang: gang.order)
         return self._line
+
+    def ready(self) -> tuple[list[Gang], float | None]:
+        """Those in line whose pods are all there; and, where some are held back, for how many seconds.
+
+        Controllers work on many jobs at once, so pods of a later one may come first. They wait for those of
+        jobs that were made before them, for a moment.
+        """
+        complete = [gang for gang in self.line() if not gang.obstacle()]
+        if not self._new:
+            return complete, None
+        for gang in complete:
+            self._new.pop(gang.root, None)
+        now = self._clock()
+        self._new = {uid: since for uid, since in self._new.items() if now - since < COURTESY}
+        if not self._new:
+            return complete, None
+        first = min((self._roots[uid].created, self._roots[uid].number) for uid in self._new)
+        going = [gang for gang in complete if not gang.root or gang.order < (0, *first)]
+        wait = max(0.005, COURTESY - (now - min(self._new.values())))
+        return going, wait if len(going) < len(complete) else None
 
     def assume(self, spots: Iterable[Spot]) -> None:
         """These were decided, and are on the board already."""
@@ -231,6 +267,7 @@ class Ledger:
     def _order(self, gang: Gang) -> Order:
         one = next(iter(gang.waiting.values()))
         root = self._root_of(one)
+        gang.root = root.uid if root else ""
         if root is None:
             self._numbers += 1
             return -gang.priority, one.created, gang.order[2] or self._numbers

@@ -85,6 +85,7 @@ class Scheduler:
             cache.listen(learn)
             for obj in sorted(cache.list(), key=_age):
                 learn(None, obj)
+        self.ledger.is_live = True
 
     # --- placing ---
 
@@ -93,15 +94,16 @@ class Scheduler:
         if not self.ledger.dirty:
             return Done()
         self.ledger.dirty = False
-        decision = self._decide()
+        line, held = self.ledger.ready()
+        decision = self._decide(line)
         self.ledger.assume(decision.spots)
+        self.ledger.dirty |= held is not None
         if decision.spots:
             await self._bind_all(world, decision.spots)
-        return Done()
+        return Done() if held is None else After(held)
 
-    def _decide(self) -> Decision:
+    def _decide(self, line: Sequence[Gang]) -> Decision:
         ledger = self.ledger
-        line = [gang for gang in ledger.line() if not gang.obstacle()]
         candidates = (gang.candidate(ledger.count) for gang in line)
         decision = placing.decide(candidates, ledger.board, ledger.stamps)
         waiting = {*decision.blocked, *decision.behind}
