@@ -49,7 +49,7 @@ def preview(
     if not jobs:
         raise Trouble("there is no TrainJob in what was given", "name its manifest with -f", WRONG_USAGE)
     where = target.chosen(data_dir, kubeconfig, context, namespace)
-    shown = [merge(job, _runtime(job, documents, where), is_local=where.is_embedded) for job in jobs]
+    shown = [merge(job, _runtime(job, documents, where)) for job in jobs]
     if form is Format.table:
         for found in shown:
             _print(found)
