@@ -14,6 +14,7 @@ from tests import waits
 from tests.agent import nodes
 from tests.agent.nodes import Place
 from tests.agent.pods import a_container, a_pod, end, is_over, is_running, phase, status
+from tests.builders import a_config_map
 from trainshed.client.client import Client
 from trainshed.client.requests import LogOptions
 from trainshed.kube.objects import Object, dig
@@ -88,14 +89,34 @@ async def test_a_pod_goes_on_under_a_new_agent(place: Place, client: Client, tmp
     assert text == b"gone\n"
 
 
-async def test_a_pod_deleted_while_no_agent_was_there_is_ended_by_the_next(
+async def test_a_pod_deleted_while_no_agent_was_there_may_say_goodbye_to_the_next(
     place: Place, client: Client, tmp_path: Path
 ) -> None:
-    await started(client, tmp_path / "cue")
+    container = on_cue(tmp_path / "cue")
+    container["command"][2] = f"trap 'echo bye >> /cue/up; exit 0' TERM; {container['command'][2]}"
+    await client.create(a_pod("p", container, volumes=[cue(tmp_path / "cue")]))
+    await waits.until(client, "pods", "p", is_running)
+    nodes.wait_for_line(tmp_path / "cue" / "up", "up")
     place.agent.kill()
     await client.delete("pods", "p")
     place.agent.start()
     await waits.until_gone(client, "pods", "p")
+    assert (tmp_path / "cue" / "up").read_text() == "up\nbye\n"
+
+
+async def test_a_pod_is_looked_after_even_if_its_volumes_are_gone(
+    place: Place, client: Client, tmp_path: Path
+) -> None:
+    await client.create(a_config_map("settings", {"a": "1"}))
+    volumes = [cue(tmp_path / "cue"), {"name": "settings", "configMap": {"name": "settings"}}]
+    await client.create(a_pod("p", on_cue(tmp_path / "cue"), volumes=volumes))
+    await waits.until(client, "pods", "p", is_running)
+    place.agent.kill()
+    await client.delete("configmaps", "settings")
+    place.agent.start()
+    (tmp_path / "cue" / "go").touch()
+    pod = await waits.until(client, "pods", "p", is_over)
+    assert end(pod)["exitCode"] == 3
 
 
 async def test_a_pod_survives_the_server(place: Place, client: Client, tmp_path: Path) -> None:

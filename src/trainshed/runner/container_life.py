@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -47,6 +46,8 @@ class Pod(Protocol):
 
     def log_file(self, name: str, attempt: int) -> Path: ...
 
+    def time_to_end(self) -> Grace: ...
+
     async def cured(self, seconds: float) -> None:
         """Wait some time, or until something the pod refers to changes, or it has to end."""
 
@@ -56,7 +57,7 @@ class ContainerLife:
         self.spec, self.view = spec, view
         self.name = text(spec, "name")
         self.halt = asyncio.Event()
-        """Set when it must not start again."""
+        """Set when it must not run any more; then it ends by itself, in the time its pod has left."""
         self.ended = asyncio.Event()
         """Set when it has ended for good."""
         self.started = asyncio.Event()
@@ -64,6 +65,7 @@ class ContainerLife:
         self.is_begun = False
         self._pod, self._site = pod, pod.site
         self._in_a_row = view.restarts
+        self._refusals = 0
         self._running, self._idle = asyncio.Event(), asyncio.Event()
         self._env: dict[str, str] | None = None
         self._mark_running(view.is_running)
@@ -145,8 +147,9 @@ class ContainerLife:
         try:
             begun = await self._site.engine.run(plan)
         except CannotStart as why:
-            self._could_not_start(why, attempt)
+            await self._could_not_start(why, attempt)
             return
+        self._refusals = 0
         self._mark_running(True)
         started, ready = probing.first_judgement(self.spec)
         self._show(self.view.running(attempt, begun.at).judged(started=started, ready=ready))
@@ -171,11 +174,16 @@ class ContainerLife:
                 wait = min(_LONGEST_RETRY, wait * 2)
         return None
 
-    def _could_not_start(self, why: CannotStart, attempt: int) -> None:
+    async def _could_not_start(self, why: CannotStart, attempt: int) -> None:
+        """A program that cannot run counts as a failed run; a sandbox that cannot be made is tried again."""
         self._event("Warning", "Failed", f"Error: {why.message}")
-        end = Terminated(
-            _START_FAILED, why.reason, 0, why.message, finished=self._site.clock(), attempt=attempt
-        )
+        if why.reason == "CreateContainerError":
+            self._show(self.view.waiting(why.reason, why.message))
+            self._refusals += 1
+            await self._pod.cured(min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(self._refusals, 10)))
+            return
+        now = self._site.clock()
+        end = Terminated(_START_FAILED, why.reason, 0, why.message, finished=now, attempt=attempt)
         self._show(self.view.terminated(end), urgent=False)
 
     async def _live(self) -> None:
@@ -183,6 +191,7 @@ class ContainerLife:
         attempt = self.view.attempt or 0
         async with Tasks() as tasks:
             self._watch_over(tasks)
+            tasks.start(f"end of {self.name}", self._obey(), forever=False)
             end = await self._end_of(attempt)
         self._mark_running(False)
         ran = (end.finished - end.started).total_seconds() if end.finished and end.started else 0.0
@@ -261,31 +270,20 @@ class ContainerLife:
 
     # --- stopping ---
 
-    async def stop(self, grace: Grace, before: Awaitable[object] | None = None) -> None:
-        """End it for good; `before` is waited for (within the grace) before it is told to."""
-        self.halt.set()
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._running, self.ended)]
-        try:
-            # A start that is under way is waited for: nothing may be left behind that nobody knows of.
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-        if self._running.is_set():
-            self._event("Normal", "Killing", f"Stopping container {self.name}")
-            await self._end_within(grace, before)
-        await self.ended.wait()
+    async def _obey(self) -> None:
+        """Once it must not run any more, end it in the time the pod has left."""
+        await self.halt.wait()
+        self._event("Normal", "Killing", f"Stopping container {self.name}")
+        await self._end_within(self._pod.time_to_end())
 
     async def kill(self, message: str, seconds: int | None) -> None:
         """End this run; what follows is up to the pod's policy."""
         self._event("Normal", "Killing", message)
-        await self._end_within(Grace(grace_of(self._pod.pod) if seconds is None else seconds), None)
+        await self._end_within(Grace(grace_of(self._pod.pod) if seconds is None else seconds))
 
-    async def _end_within(self, grace: Grace, before: Awaitable[object] | None) -> None:
+    async def _end_within(self, grace: Grace) -> None:
         if (hook := mapping(self.spec, "lifecycle", "preStop")) and grace.left > 0:
             await grace.wait_for(self._pre_stop(hook, grace.left))
-        if before is not None and grace.left > 0:
-            await grace.wait_for(before)
         if grace.left < _SHORTEST_GRACE:
             grace = Grace(_SHORTEST_GRACE)
         await self._site.engine.signal(self.uid, self.name, _SIGTERM)

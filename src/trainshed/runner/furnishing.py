@@ -14,7 +14,7 @@ from trainshed.client.failures import Failure
 from trainshed.kinds.reading import number
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
-from trainshed.runner import environment, mpi, pod_plan, pod_state
+from trainshed.runner import environment, mpi, pod_plan, pod_state, pod_status
 from trainshed.runner.environment import Reference, Sources
 from trainshed.runner.images import Environment, NoEnvironment
 from trainshed.runner.logs import kept
@@ -97,7 +97,8 @@ class Furnishing:
             dict(site.devices.assign(owner.pod)),
         )
         pod_state.write(owner.folder, state)
-        kept.write(site.folders.logs, kept.note_of(owner.pod, started=site.clock()))
+        began = pod_status.began(owner.pod) or site.clock()
+        kept.write(site.folders.logs, kept.note_of(owner.pod, started=began))
 
     def _pod_plan(self) -> PodPlan:
         owner, site = self._owner, self._site
@@ -198,6 +199,8 @@ class Furnishing:
 
     async def container(self, spec: Object, attempt: int) -> ContainerPlan:
         """What one run of a container needs; raises `CannotPlan`."""
+        if self._plan is None:
+            await self._catch_up()
         chosen = self._environment(spec)
         found = set(environment.references(spec))
         self.references |= found
@@ -213,6 +216,13 @@ class Furnishing:
             raise
         self.images[text(spec, "name")] = chosen.id
         return plan
+
+    async def _catch_up(self) -> None:
+        """Containers of a former agent went on without: a new run needs all that is around it again."""
+        try:
+            await self.furnish()
+        except NotFurnished as why:
+            raise CannotPlan("CreateContainerError", why.message) from why
 
     def pulled(self, spec: Object) -> str:
         """What an image turned out to be, in words."""

@@ -127,7 +127,8 @@ class PodLife:
         self.grace = self.grace or Grace(seconds)
         self.grace.shorten(seconds)
         for one in self._lives.values():
-            one.halt.set()
+            if one.view.part != "sidecar":
+                one.halt.set()
         self._asked.set()
         self._cure.set()
 
@@ -182,37 +183,26 @@ class PodLife:
             await self._confirm()
 
     async def _live(self, tasks: Tasks) -> None:
+        """Furnish the pod, run what comes first in order, then the rest beside each other.
+
+        Asked to end, its containers end one by one and this comes to its end too.
+        """
         if dig(self.pod, "metadata", "deletionTimestamp"):
             self.request(Stop("deleted"), grace_of(self.pod))
-        tasks.start("deadline", self._watch_deadline(), forever=False)
-        work = asyncio.create_task(self._work(tasks), name=f"pod {self.namespace}/{self.name}")
-        asked = asyncio.create_task(self._asked.wait())
-        try:
-            await asyncio.wait({work, asked}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                await self._end_containers()
-            await work
-        finally:
-            for task in (work, asked):
-                task.cancel()
-
-    async def _work(self, tasks: Tasks) -> None:
-        """Furnish the pod, run what comes first in order, then the rest beside each other."""
         if self._is_lost():
             return
+        tasks.start("deadline", self._watch_deadline(), forever=False)
         self.changed(urgent=False)
         if not await self._furnished():
             return
         tasks.start("files of volumes", self._furnishing.keep_fresh(), forever=False)
         async with asyncio.TaskGroup() as group:
-            if not await self._initialized(group):
-                await self._end_sidecars()
-                return
-            mains = [one for one in self._lives.values() if one.view.part == "main"]
-            for one in mains:
-                group.create_task(one.run(), name=f"container {one.name}")
-            for one in mains:
-                await one.ended.wait()
+            if await self._initialized(group):
+                mains = [one for one in self._lives.values() if one.view.part == "main"]
+                for one in mains:
+                    group.create_task(one.run(), name=f"container {one.name}")
+                for one in mains:
+                    await one.ended.wait()
             await self._end_sidecars()
 
     def _is_lost(self) -> bool:
@@ -227,20 +217,27 @@ class PodLife:
         return False
 
     async def _furnished(self) -> bool:
-        """Network and volumes; tried again until they are there. False when the pod has to end first."""
-        wait = _FIRST_RETRY
-        while not self._asked.is_set():
+        """Network and volumes; tried again until they are there. False when the pod has to end first.
+
+        What a former agent left running is looked after at once, whatever has become of its surroundings.
+        """
+        runs, wait = any(one.view.is_running for one in self._lives.values()), _FIRST_RETRY
+        while runs or not self._asked.is_set():
             try:
                 await self._furnishing.furnish()
             except NotFurnished as why:
+                if runs:
+                    break
                 self.site.event(self.pod, "Warning", why.reason, why.message)
                 self._show_waiting(why.message)
                 await self.cured(wait)
                 wait = min(_LONGEST_RETRY, wait * 2)
             else:
-                self._sandboxed = True
-                return True
-        return False
+                break
+        else:
+            return False
+        self._sandboxed = True
+        return True
 
     def _show_waiting(self, message: str) -> None:
         for one in self._lives.values():
@@ -256,10 +253,19 @@ class PodLife:
             if one.view.part == "init" and one.view.attempt is None:
                 self._show_initializing()
             running = group.create_task(one.run(), name=f"container {one.name}")
-            await (one.started.wait() if one.view.part == "sidecar" else running)
+            await (self._either(one.started) if one.view.part == "sidecar" else running)
             if self._asked.is_set() or (one.view.part == "init" and not one.view.ready):
                 return False
         return True
+
+    async def _either(self, event: asyncio.Event) -> None:
+        """Wait for an event, or until the pod has to end."""
+        waits = [asyncio.ensure_future(one.wait()) for one in (event, self._asked)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     def _show_initializing(self) -> None:
         for one in self._lives.values():
@@ -269,16 +275,16 @@ class PodLife:
     # --- ending ---
 
     async def _end_sidecars(self) -> None:
-        """In the reverse of their order, each with the pod's grace."""
+        """In the reverse of their order, when all others have ended."""
         for one in reversed(list(self._lives.values())):
-            if one.view.part == "sidecar" and one.is_begun and not one.ended.is_set():
-                await one.stop(self.grace or Grace(grace_of(self.pod)))
+            if one.view.part == "sidecar" and one.is_begun:
+                one.halt.set()
+                await one.ended.wait()
 
-    async def _end_containers(self) -> None:
-        """All of them: those that work at once, sidecars after them."""
-        grace = self.grace or Grace(grace_of(self.pod))
-        begun = [one for one in self._lives.values() if one.is_begun and not one.ended.is_set()]
-        await asyncio.gather(*(one.stop(grace) for one in begun if one.view.part != "sidecar"))
+    def time_to_end(self) -> Grace:
+        """What is left of the pod's time; it begins to pass when the first container is ended."""
+        self.grace = self.grace or Grace(grace_of(self.pod))
+        return self.grace
 
     async def _finish(self) -> None:
         """Tell how it ended, and give back what it had."""
