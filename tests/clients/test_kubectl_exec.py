@@ -93,7 +93,9 @@ class TestExec:
     def test_gives_a_terminal_with_the_size_of_the_users_own(self, web: Console) -> None:
         # `script` is a terminal for kubectl.
         kubectl = f"kubectl -n {web.namespace} exec -it web -c main --"
-        typed = f"stty rows 33 cols 77; {kubectl} sh -c 'tty >/dev/null && stty size && echo $TERM'"
+        # The size may come a moment after the command has begun, as on a cluster.
+        script = 'while [ "$(stty size)" = "0 0" ]; do :; done; stty size; echo $TERM'
+        typed = f"stty rows 33 cols 77; {kubectl} sh -c '{script}'"
         process = subprocess.Popen(
             ["script", "-qec", typed, "/dev/null"],
             env=web.cluster.environment(),
