@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests import waits
-from tests.agent.pods import a_container, a_pod, is_over, is_running, phase
+from tests.agent.pods import a_container, a_pod, is_over, is_running, phase, status
 from tests.builders import a_config_map, a_secret
 from trainshed.client.client import Client
 from trainshed.client.requests import LogOptions
@@ -157,3 +157,26 @@ async def test_containers_may_write_to_their_own_root(client: Client) -> None:
 
 async def test_a_pod_has_its_own_host_name(client: Client) -> None:
     assert await said(client, a_pod("p", "hostname", hostname="job-node-0-0")) == ["job-node-0-0"]
+
+
+async def test_an_mpi_launcher_runs_commands_in_its_worker(client: Client) -> None:
+    await client.create(a_secret("keys", {"ssh-privatekey": "only this job has it"}))
+    items = [{"key": "ssh-privatekey", "path": "id_rsa", "mode": 0o640}]
+    more: Object = {
+        "subdomain": "job",
+        "volumes": [{"name": "ssh", "secret": {"secretName": "keys", "items": items}}],
+    }
+    mounts = [{"name": "ssh", "mountPath": "/root/.ssh"}]
+    worker: Object = {
+        "name": "main",
+        "image": "x",
+        "command": ["/usr/sbin/sshd", "-De"],
+        "volumeMounts": mounts,
+        "readinessProbe": {"tcpSocket": {"port": 2222}, "periodSeconds": 1},
+    }
+    await client.create(a_pod("worker", worker, hostname="job-node-0", **more))
+    await waits.until(client, "pods", "worker", lambda pod: is_running(pod) and status(pod)["ready"])
+    variable = {"name": "OMPI_MCA_orte_default_hostfile", "value": "/etc/mpi/hostfile"}
+    script = "$PRTE_MCA_plm_ssh_agent -o ConnectionAttempts=10 job-node-0.job hostname"
+    launcher = a_container(script, env=[variable], volumeMounts=mounts)
+    assert await said(client, a_pod("launcher", launcher, hostname="job-launcher", **more)) == ["job-node-0"]

@@ -77,6 +77,12 @@ def test_what_a_launcher_sets_itself_stays() -> None:
     assert dict(adapted(a_plan("mpirun", env=given)).env)["OMPI_MCA_plm_rsh_agent"] == "my-ssh"
 
 
+def test_an_open_mpi_inside_an_environment_is_told_where_it_is() -> None:
+    plan = a_plan("sshd", env={"VIRTUAL_ENV": "/venv"})
+    assert dict(adapted(plan, exists=True).env)["OPAL_PREFIX"] == "/venv"
+    assert "OPAL_PREFIX" not in dict(adapted(plan).env)
+
+
 def test_other_containers_stay_as_they_are() -> None:
     plan = a_plan("python", "train.py")
     assert adapted(plan) is plan

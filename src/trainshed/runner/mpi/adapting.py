@@ -41,11 +41,20 @@ def adapted(
     keys = key_folder(pod, container, dict(plan.env).get("HOME", "/root"))
     if plan.root != "/":
         plan = dataclasses.replace(plan, mounts=(*plan.mounts, Mount(INSIDE, "ro-bind", folder)))
+    plan = dataclasses.replace(plan, env=(*_moved(dict(plan.env), exists), *plan.env))
     if is_worker(plan, exists):
         listening = ("listen", _own_address(plan), str(port_of(plan.argv[1:])), keys)
         return dataclasses.replace(plan, argv=(*program, *listening))
     agent = " ".join([*program, "reach", keys])
     return dataclasses.replace(plan, env=tuple(_launching(dict(plan.env), agent).items()))
+
+
+def _moved(env: Mapping[str, str], exists: Callable[[str], bool]) -> tuple[tuple[str, str], ...]:
+    """An Open MPI 4 in a Python environment does not know that it was moved there."""
+    place = env.get("VIRTUAL_ENV", "")
+    if "OPAL_PREFIX" in env or not place or not exists(f"{place}/bin/orted"):
+        return ()
+    return (("OPAL_PREFIX", place),)
 
 
 def is_worker(plan: ContainerPlan, exists: Callable[[str], bool]) -> bool:
