@@ -9,7 +9,7 @@ import typer
 
 from trainshed.cli import console, target
 from trainshed.cli.options import DataDir, Verbose
-from trainshed.cli.target import Context, Kubeconfig, Namespace
+from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose.trouble import FAILED, Trouble
 from trainshed.jobs import summary
 from trainshed.kube.objects import Object, dig, text
@@ -31,6 +31,15 @@ def logs(
         str, typer.Option("-c", "--container", help="Another container than the trainer.", show_default=False)
     ] = "",
     previous: Annotated[bool, typer.Option("--previous", "-p", help="The run before a restart.")] = False,
+    attempt: Annotated[
+        int | None,
+        typer.Option(
+            "--attempt",
+            min=0,
+            help="Of an earlier start of the whole job, from what is kept.",
+            show_default=False,
+        ),
+    ] = None,
     tail: Annotated[
         int | None, typer.Option("--tail", min=0, help="Only so many last lines each.", show_default=False)
     ] = None,
@@ -48,7 +57,31 @@ def logs(
     from trainshed.client.requests import LogOptions
 
     options = LogOptions(container=container, previous=previous, timestamps=timestamps, tail_lines=tail)
-    target.perform(where, lambda client: _print_all(client, name, rank, options))
+    if attempt is not None or (where.is_embedded and target.perform(where, lambda c: _is_gone(c, name))):
+        _print_kept(where, name, (rank, attempt), options)
+    else:
+        target.perform(where, lambda client: _print_all(client, name, rank, options))
+
+
+async def _is_gone(client: Client, name: str) -> bool:
+    return await client.find(TRAINJOBS, name, client.namespace) is None
+
+
+def _print_kept(where: Target, name: str, wanted: tuple[int | None, int | None], options: LogOptions) -> None:
+    from trainshed.cli import keptlogs
+    from trainshed.runner.logs.reading import Wish
+
+    if not where.is_embedded:
+        raise Trouble("logs of earlier attempts are kept by a Trainshed on its own machine only", "", FAILED)
+    root, namespace = where.folder.root / "logs", where.namespace or "default"
+    found = keptlogs.find(root, namespace, name, *wanted)
+    if not found:
+        there = keptlogs.attempts(root, namespace, name)
+        kept = f"; kept are attempts {', '.join(map(str, there))}" if there else ""
+        raise Trouble(
+            f'there is no TrainJob "{name}", and no lines of that attempt or rank{kept}', "", FAILED
+        )
+    keptlogs.show(found, options.container, Wish(tail=options.tail_lines, timestamps=options.timestamps))
 
 
 async def _follow(client: Client, name: str, rank: int | None) -> int:

@@ -1,0 +1,56 @@
+"""Lines of pods that are gone: earlier attempts, and jobs that were deleted; from the data folder itself."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from trainshed.cli import console
+from trainshed.runner.logs import kept, reading
+from trainshed.runner.logs.kept import Kept
+
+TRAINER = "node"
+
+
+def find(root: Path, namespace: str, job: str, rank: int | None, attempt: int | None) -> list[Kept]:
+    """What a job's pods left, of the attempt asked for or of its last one."""
+    found = kept.find(root, namespace, job, rank=rank, attempt=attempt)
+    if attempt is None and found:
+        last = max(one.note.attempt for one in found)
+        found = [one for one in found if one.note.attempt == last]
+    return found
+
+
+def attempts(root: Path, namespace: str, job: str) -> list[int]:
+    return sorted({one.note.attempt for one in kept.find(root, namespace, job)})
+
+
+def show(found: list[Kept], container: str, wish: reading.Wish) -> None:
+    asyncio.run(_show(found, container, wish))
+
+
+async def _show(found: list[Kept], container: str, wish: reading.Wish) -> None:
+    for one in found:
+        note = one.note
+        label = str(note.index) if note.step in ("", TRAINER) else f"{note.step} {note.index}"
+        for name in _containers(one, container):
+            for run in one.attempts(name):
+                await _print(one.run(name, run), label, note.index, wish)
+    console.flush()
+
+
+def _containers(one: Kept, wanted: str) -> list[str]:
+    names = one.containers()
+    if wanted:
+        return [name for name in names if name == wanted]
+    return [TRAINER] if TRAINER in names else names
+
+
+async def _print(file: Path, label: str, rank: int, wish: reading.Wish) -> None:
+    rest = b""
+    async for piece in reading.present(file, wish):
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            console.line(label, rank, line.decode(errors="replace"))
+    if rest:
+        console.line(label, rank, rest.decode(errors="replace"))

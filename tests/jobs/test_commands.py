@@ -1,0 +1,146 @@
+"""The commands people use on jobs, on a whole Trainshed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.jobs.builders import a_runtime, a_shell
+from tests.jobs.test_recovery import eventually
+from tests.whole import EXAMPLES, Whole
+
+PLAIN = EXAMPLES / "08-plain-python"
+
+
+def test_run_streams_lines_by_rank_and_ends_with_the_jobs_end(shed: Whole) -> None:
+    ran = shed.trainshed("run", "work.py", "--nodes", "2", "--name", "by-rank", cwd=PLAIN)
+    assert ran.code == 0, ran.err
+    assert sorted(ran.out.splitlines()) == [
+        "[0] node 0 of 2: the sum of my 500 numbers is 249500",
+        "[1] node 1 of 2: the sum of my 500 numbers is 250000",
+    ]
+    assert ran.err.splitlines()[0] == "by-rank: work.py on 2 nodes, python (runtime torch-distributed)"
+    assert "by-rank: Complete after" in ran.err
+
+
+def test_run_ends_with_1_and_the_reason_when_the_script_fails(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("import no_such_module")
+    shed.apply(a_runtime("once", backoffLimit=0, pod={"restartPolicy": "Never"}))
+    ran = shed.trainshed("run", "bad.py", "--runtime", "once", "--name", "bad", cwd=tmp_path)
+    assert ran.code == 1
+    assert "ModuleNotFoundError: No module named 'no_such_module'" in ran.err.splitlines()[-1]
+
+
+def test_run_passes_arguments_environment_and_volumes(shed: Whole, tmp_path: Path) -> None:
+    script = "import os, sys; print(sys.argv[1:], os.environ['COLOUR']); open('/out/made', 'w').write('x')"
+    (tmp_path / "code").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "code" / "job.py").write_text(script)
+    words = (
+        "run",
+        "job.py",
+        "--env",
+        "COLOUR=a b",
+        "--volume",
+        f"{tmp_path / 'out'}:/out",
+        "--rm",
+        "--",
+        "-x",
+        "y z",
+    )
+    ran = shed.trainshed(*words, cwd=tmp_path / "code")
+    assert ran.code == 0, ran.err
+    assert "['-x', 'y z'] a b" in ran.out
+    assert (tmp_path / "out" / "made").exists()
+
+
+def test_run_clones_a_repository(shed: Whole, tmp_path: Path) -> None:
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    (tmp_path / "job.py").write_text("print('cloned')")
+    for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *words], check=True)
+    ran = shed.trainshed("run", "job.py", "--git", f"{tmp_path}@main", "--framework", "plain", "--rm")
+    assert ran.code == 0, ran.err
+    assert "[0] cloned" in ran.out
+
+
+def test_ctrl_c_stops_the_job_cleanly(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text("import time\nprint('up', flush=True)\ntime.sleep(600)")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trainshed", "run", "long.py", "--name", "stopped"],
+        cwd=tmp_path,
+        env=shed.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "[0] up\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopping stopped" in said
+    assert "stopped" not in [job["metadata"]["name"] for job in shed.list("trainjobs")]
+
+
+def test_suspend_stops_the_pods_and_resume_starts_them_again(shed: Whole, name: str) -> None:
+    shed.apply(a_shell(name, "sleep 300"))
+    eventually(lambda: "Running" in shed.trainshed("get", name).out, "it runs")
+    assert shed.trainshed("suspend", name).out == f"{name} suspended\n"
+    selector = f"jobset.sigs.k8s.io/jobset-name={name}"
+    eventually(lambda: not shed.list("pods", selector), "its pods are gone")
+    assert "Suspended" in shed.trainshed("get", name).out
+    assert shed.trainshed("resume", name).out == f"{name} resumed\n"
+    eventually(lambda: "Running" in shed.trainshed("get", name).out, "it runs again")
+    assert shed.trainshed("delete", name).code == 0
+
+
+def test_lines_of_earlier_attempts_and_of_deleted_jobs_are_kept(shed: Whole, name: str) -> None:
+    shed.apply(a_runtime("again", {"maxRestarts": 1}, backoffLimit=0, pod={"restartPolicy": "Never"}))
+    shed.apply(a_shell(name, "echo attempt of $HOSTNAME; exit 5", runtime="again"))
+    shed.finish(name, "Failed")
+    for attempt in ("0", "1"):
+        assert shed.trainshed("logs", name, "--attempt", attempt).out == f"[0] attempt of {name}-node-0-0\n"
+    shed.trainshed("delete", name)
+    assert shed.trainshed("logs", name).out == f"[0] attempt of {name}-node-0-0\n"
+    missing = shed.trainshed("logs", name, "--attempt", "7")
+    assert missing.code == 1
+    assert "kept are attempts 0, 1" in missing.err
+
+
+def test_preview_works_without_a_server(tmp_path: Path, shed: Whole) -> None:
+    environment = {**shed.environment, "TRAINSHED_HOME": str(tmp_path / "nothing")}
+    manifest = EXAMPLES / "03-checkpoints" / "recovery" / "trainjob.yaml"
+    words = [
+        sys.executable,
+        "-m",
+        "trainshed",
+        "preview",
+        "-f",
+        str(manifest),
+        "-f",
+        str(manifest.with_name("runtime.yaml")),
+    ]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert any(line.endswith("# plugin torch") and "PET_NNODES" in line for line in done.stdout.splitlines())
+    assert not os.path.exists(tmp_path / "nothing")
+
+
+def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
+    for words, code, said in (
+        (("run", "absent.py"), 2, "there is no script absent.py"),
+        (("run", "x.py", "--framework", "fortran"), 2, "there is no framework 'fortran'"),
+        (("logs", "absent"), 1, 'there is no TrainJob "absent"'),
+        (("describe", "absent"), 1, '"absent" not found'),
+        (("delete",), 2, "name the TrainJobs to delete"),
+        (("preview", "-f", "absent.yaml"), 2, "cannot read absent.yaml"),
+    ):
+        ran = shed.trainshed(*words, cwd=tmp_path)
+        assert ran.code == code, (words, ran)
+        assert said in ran.err
+        assert len(ran.err.splitlines()) == 1
