@@ -40,7 +40,7 @@ def preview(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show the merged result of a TrainJob, where each line comes from, and what looks wrong."""
+    """Show what a TrainJob becomes, why, and what looks wrong."""
     # Imported here: what merges is large, and no other command needs it.
     from trainshed.controllers.trainjob.preview import preview as merge
 

@@ -103,7 +103,7 @@ def run(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Run a script as a distributed training job and follow it to its end."""
+    """Run a script as a distributed job and follow it to its end."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     path = Path(script)
     kind = _framework(framework, path, git)

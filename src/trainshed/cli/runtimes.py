@@ -27,7 +27,7 @@ def runtimes(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """List ClusterTrainingRuntimes and this namespace's TrainingRuntimes."""
+    """List the runtimes that TrainJobs can refer to."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     found = target.perform(where, lambda client: _fetch(client, name))
     if form is Format.table:
