@@ -19,8 +19,8 @@ from trainshed.kube import faults
 from trainshed.kube.nesting import bounded
 from trainshed.kube.objects import JSON, Object, copied, encode
 from trainshed.kube.patches import REFUSED
-from trainshed.kube.structure import Schema
 from trainshed.kube.strategic_diff import DELETE, ORDER, PATCH, RETAIN, child, diff, has
+from trainshed.kube.structure import Schema
 
 __all__ = ["diff", "merge"]
 

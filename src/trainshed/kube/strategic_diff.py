@@ -7,8 +7,8 @@ from typing import Final
 from trainshed.kube.nesting import bounded
 from trainshed.kube.objects import JSON, Object, copied, encode
 from trainshed.kube.patches import same
-from trainshed.kube.structure import Schema
 from trainshed.kube.shapes import METADATA
+from trainshed.kube.structure import Schema
 
 PATCH: Final = "$patch"
 RETAIN: Final = "$retainKeys"
