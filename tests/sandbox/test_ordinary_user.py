@@ -19,7 +19,7 @@ _HERE = Path(__file__).parent
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """Not pytest's temporary folder, which is closed to others; not in /tmp, which every pod has its own of."""
+    """Not pytest's own, which is closed to others, and not in /tmp, which every pod has its own of."""
     folder = Path(tempfile.mkdtemp(prefix="trainshed-user-", dir="/var/tmp"))
     os.chown(folder, _USER, _USER)
     yield folder

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import pty
 import select
 import signal
 import time
@@ -47,7 +46,7 @@ class Plumbing:
 def lay(place: str, *, tty: bool, stdin: bool) -> Plumbing:
     """Pipes, or a terminal; input, where it is wanted, goes into the fifo `stdin` in the run's folder."""
     if tty:
-        ours, theirs = pty.openpty()
+        ours, theirs = os.openpty()
         typed = (_input(place)[0], ours) if stdin else None
         return Plumbing(theirs, theirs, theirs, {ours: "stdout"}, typed=typed)
     reading, keep = _input(place) if stdin else (os.open(os.devnull, os.O_RDONLY), ())

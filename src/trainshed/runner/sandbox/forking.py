@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Iterable
 
 NODE_NETWORK = 200
@@ -29,7 +28,7 @@ def spawn(work: Callable[[], int], keep: Iterable[int]) -> int:
         os.setsid()
         code = work()
     except BaseException:
-        traceback.print_exc(file=sys.stderr)
+        sys.excepthook(*sys.exc_info())
         sys.stderr.flush()
     finally:
         os._exit(code)

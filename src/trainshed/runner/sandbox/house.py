@@ -141,9 +141,8 @@ class House:
         if os.path.isdir(place):
             raise LookupError(f"container {plan.name} has run for the {plan.attempt}. time already")
         layer = self._layer()
-        job = Job(plan, self.kit, room.pod, Layer(layer), place)
+        job = Job(plan, self.kit, room.pod, Layer(layer), place, self.kit.base())
         keep = [connection.fileno(), *room.pod.spaces.values()]
-        self.kit.base()  # found out once for all, not in each child
         pid = spawn(lambda: 0 if supervisor.supervise(job, connection) else 3, keep)
         self._look_after(pid, plan.pod.uid, place, layer, is_child=True)
 

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import pty
 import select
 import signal
 import socket
@@ -149,7 +148,7 @@ class _Terminal:
     """Opened inside the container, so that the command finds its terminal in /dev/pts."""
 
     def __init__(self) -> None:
-        ours, self._theirs = pty.openpty()
+        ours, self._theirs = os.openpty()
         self.ours = [ours]
 
     def wear(self) -> None:

@@ -8,11 +8,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
-from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 
 from trainshed.runner.sandbox import syscalls
 from trainshed.runner.sandbox.base import Base, Entry
@@ -159,19 +156,19 @@ def _entry(one: os.DirEntry[str]) -> Entry:
 
 
 def remove(path: str) -> None:
-    """Remove a folder with all in it, also what is closed to us; harmless when there is none."""
-    shutil.rmtree(path, onerror=_insist)
-
-
-def _insist(
-    function: Callable[..., object],
-    path: str,
-    _: tuple[type[BaseException], BaseException, TracebackType],
-) -> None:
+    """Remove a file or folder with all in it, also what is closed to us; harmless when there is none."""
     with contextlib.suppress(OSError):
-        os.chmod(os.path.dirname(path), 0o700)
-        os.chmod(path, 0o700)
-        if function in (os.open, os.scandir, os.lstat):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            function(path)
+        if not os.path.isdir(path) or os.path.islink(path):
+            os.unlink(path)
+            return
+        for entry in _all_of(path):
+            remove(entry)
+        os.rmdir(path)
+
+
+def _all_of(folder: str) -> list[str]:
+    try:
+        return [entry.path for entry in os.scandir(folder)]
+    except PermissionError:
+        os.chmod(folder, 0o700)
+        return [entry.path for entry in os.scandir(folder)]

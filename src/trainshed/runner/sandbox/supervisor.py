@@ -53,6 +53,8 @@ class Job:
     layer: Layer
     place: str
     """The folder of the run's records."""
+    tree: Base
+    """What of the host is shown, as the holder has found out once for all."""
 
 
 def supervise(job: Job, connection: socket.socket) -> bool:
@@ -114,7 +116,7 @@ def _plot(job: Job) -> tuple[Base, View]:
     """What of which tree is shown, and a view of it as it will be."""
     plan, kit = job.plan, job.kit
     if plan.root == "/":
-        tree = kit.opened(kit.base(), _environments(plan))
+        tree = kit.opened(job.tree, _environments(plan))
         if tree.binds:
             targets = [*(mount.target for mount in plan.mounts), *(target for _, target in _files(job))]
             tree = base.pierced(tree, targets, layers.listing)
