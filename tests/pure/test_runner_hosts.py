@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from trainshed.kube.objects import JSON, Object
 from trainshed.runner import hosts, links
 from trainshed.runner.addresses import Addresses, Exhausted
+from trainshed.runner.hosts import Neighbourhood
 
 
 def a_pod(
@@ -21,8 +22,16 @@ def a_pod(
 
 
 def lines(*pods: tuple[Object, str], services: list[Object] | None = None) -> list[str]:
-    found = hosts.render([hosts.host_of(pod, address) for pod, address in pods], services or [])
-    return found.splitlines()[5:]
+    return around(*pods, services=services).render().splitlines()[5:]
+
+
+def around(*pods: tuple[Object, str], services: list[Object] | None = None) -> Neighbourhood:
+    found = Neighbourhood()
+    for service in services or []:
+        found.put_service(service)
+    for pod, address in pods:
+        found.put(address, hosts.host_of(pod, address))
+    return found
 
 
 def a_service(name: str, selector: Object, **spec: JSON) -> Object:
@@ -42,7 +51,7 @@ def test_a_pod_without_a_subdomain_is_found_by_its_own_name() -> None:
 
 
 def test_localhost_comes_first() -> None:
-    assert hosts.render([], []).startswith("127.0.0.1 localhost\n::1 localhost")
+    assert Neighbourhood().render().startswith("127.0.0.1 localhost\n::1 localhost")
 
 
 def test_of_two_pods_with_one_name_the_newest_is_found() -> None:
@@ -70,22 +79,50 @@ def test_aliases_a_pod_asks_for_are_there() -> None:
     assert "192.0.2.9 nas nas.local" in lines((pod, "10.0.0.1"))
 
 
+NAMES = st.sampled_from(["a", "b", "c"])
+STEPS = st.lists(st.tuples(st.sampled_from(["pod", "gone", "service", "dropped"]), NAMES, NAMES), max_size=12)
+
+
+@given(STEPS)
+def test_however_it_came_about_a_file_has_the_same_in_it(steps: list[tuple[str, str, str]]) -> None:
+    lived = Neighbourhood()
+    pods: dict[str, tuple[Object, str]] = {}
+    services: dict[str, Object] = {}
+    for step, name, label in steps:
+        if step == "pod":
+            pods[name] = a_pod(name, labels={"app": label}), f"10.0.0.{ord(name)}"
+            lived.put(pods[name][1], hosts.host_of(*pods[name]))
+        elif step == "gone":
+            pods.pop(name, None)
+            lived.drop(f"10.0.0.{ord(name)}")
+        elif step == "service":
+            services[name] = a_service(name, {"app": label})
+            lived.put_service(services[name])
+        elif step == "dropped":
+            services.pop(name, None)
+            lived.drop_service(name)
+    fresh = around(*pods.values(), services=[*services.values()])
+    assert sorted(lived.render().splitlines()) == sorted(fresh.render().splitlines())
+
+
 # --- services as variables ---
 
 
 def test_services_that_can_be_reached_are_told() -> None:
     ports = [{"port": 80, "targetPort": 8080, "name": "http"}, {"port": 443}]
-    service = a_service("my-db", {"a": "b"}, clusterIP="10.96.0.5", ports=ports)
-    assert links.variables([service], {"my-db": "10.0.0.1"}) == {
+    service = a_service("my-db", {"app": "x"}, clusterIP="10.96.0.5", ports=ports)
+    found = around((a_pod("p", labels={"app": "x"}), "10.0.0.1"), services=[service])
+    assert links.variables(found.reachable()) == {
         "MY_DB_SERVICE_HOST": "10.0.0.1",
         "MY_DB_SERVICE_PORT": "8080",
         "MY_DB_SERVICE_PORT_HTTP": "8080",
     }
 
 
-@pytest.mark.parametrize(("address", "behind"), [("None", {"x": "10.0.0.1"}), ("10.96.0.5", {})])
-def test_headless_services_and_those_without_pods_are_not(address: str, behind: dict[str, str]) -> None:
-    assert links.variables([a_service("x", {"a": "b"}, clusterIP=address, ports=[])], behind) == {}
+@pytest.mark.parametrize(("address", "label"), [("None", "x"), ("10.96.0.5", "y")])
+def test_headless_services_and_those_without_pods_are_not(address: str, label: str) -> None:
+    service = a_service("s", {"app": "x"}, clusterIP=address, ports=[])
+    assert around((a_pod("p", labels={"app": label}), "10.0.0.1"), services=[service]).reachable() == []
 
 
 # --- addresses ---

@@ -243,6 +243,13 @@ def test_a_container_tells_its_state_and_the_one_before() -> None:
     }
 
 
+def test_what_an_image_is_stays_known() -> None:
+    pod = a_pod()
+    pod["status"]["containerStatuses"] = [{"name": "c0", "imageID": "environment:///venv"}]
+    (found,) = status(pod, a_view(one("c0", RUNNING)))["containerStatuses"]
+    assert found["imageID"] == "environment:///venv"
+
+
 def test_an_end_by_signal_tells_all_that_is_known() -> None:
     end = Terminated(137, "OOMKilled", 9, "too much", NOW, NOW, 0)
     (found,) = status(a_pod(), a_view(one("c0", end)))["containerStatuses"]

@@ -13,7 +13,7 @@ from trainshed.aio.tasks import Tasks
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.kube import faults
-from trainshed.kube.objects import Object, text
+from trainshed.kube.objects import Object
 from trainshed.loop.cache import Cache
 from trainshed.loop.events import Recorder
 from trainshed.loop.informer import Informer
@@ -21,7 +21,7 @@ from trainshed.runner import engines, machine, node, pod_state, serving
 from trainshed.runner.addresses import Addresses
 from trainshed.runner.devices import Devices
 from trainshed.runner.engines import NodeEngine
-from trainshed.runner.hosts import HostsFiles
+from trainshed.runner.hosts_files import HostsFiles
 from trainshed.runner.logs import retention
 from trainshed.runner.objects import Objects
 from trainshed.runner.pod_life import DRAIN_SECONDS
@@ -87,18 +87,16 @@ class _Agent:
 
     def _make_site(self) -> Site:
         folders = self._folders
-        hosts = HostsFiles(folders.hosts, self._services.list)
         return Site(
             client=self._client,
             engine=self._engine,
             objects=Objects(self._client, self._tasks),
             addresses=Addresses(self._engine.network),
-            hosts=hosts,
+            hosts=HostsFiles(folders.hosts),
             folders=folders,
             settings=self._settings,
             event=lambda *event: self._recorder.record(_COMPONENT, *event),
             learn=self._learn,
-            services=self._services.list,
             clock=_now,
             host_address=self._machine.address,
             devices=Devices({plan.name: plan.devices for plan in self._plans}),
@@ -120,10 +118,7 @@ class _Agent:
         await self._serve()
 
     async def _watch_services(self) -> None:
-        def changed(before: Object | None, after: Object | None) -> None:
-            self._site.hosts.touch(text(after or before, "metadata", "namespace"))
-
-        self._services.listen(changed)
+        self._services.listen(self._site.hosts.see_service)
         await self._follow("services", self._services)
 
     async def _watch_pods(self) -> None:

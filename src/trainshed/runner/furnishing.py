@@ -66,7 +66,7 @@ class Furnishing:
         """What the pod is made from besides itself."""
         self.stale = asyncio.Event()
         """Set when any of that changed."""
-        self.images: dict[str, str] = {}
+        self._environments: dict[str, Environment] = {}
         self._volumes: list[Volume] = []
         self._prepared: dict[str, Prepared] = {}
         self._plan: PodPlan | None = None
@@ -214,7 +214,7 @@ class Furnishing:
         except CannotPlan:
             await self._follow()
             raise
-        self.images[text(spec, "name")] = chosen.id
+        self._environments[text(spec, "name")] = chosen
         return plan
 
     async def _catch_up(self) -> None:
@@ -226,7 +226,11 @@ class Furnishing:
 
     def pulled(self, spec: Object) -> str:
         """What an image turned out to be, in words."""
-        return f'Container image "{text(spec, "image")}" is {self._environment(spec).words()}'
+        chosen = self._environments[text(spec, "name")]
+        return f'Container image "{text(spec, "image")}" is {chosen.words()}'
+
+    def images(self) -> dict[str, str]:
+        return {name: chosen.id for name, chosen in self._environments.items()}
 
     def _environment(self, spec: Object) -> Environment:
         try:

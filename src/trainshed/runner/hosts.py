@@ -1,31 +1,28 @@
-"""Names for addresses: the hosts file that all pods of a namespace share.
+"""Names for addresses: what the hosts file that all pods of a namespace share has in it; pure.
 
 There is no name server: with one that does not answer at once, the reverse look-ups of distributed training
-cost seconds each. Text is decided by pure functions; `HostsFiles` keeps the files up to date in place, as
-they are mounted into running containers.
+cost seconds each.
 """
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from trainshed.kinds.reading import entries, mapping, texts
-from trainshed.kube.objects import Object, dig, text
+from trainshed.kube.objects import Object, text
 from trainshed.runner.pod_plan import hostname
 
-_LOCAL: Final = (
-    "127.0.0.1 localhost",
-    "::1 localhost ip6-localhost ip6-loopback",
-    "fe00::0 ip6-localnet",
-    "ff02::1 ip6-allnodes",
-    "ff02::2 ip6-allrouters",
-)
+_LOCAL: Final = """\
+127.0.0.1 localhost
+::1 localhost ip6-localhost ip6-loopback
+fe00::0 ip6-localnet
+ff02::1 ip6-allnodes
+ff02::2 ip6-allrouters
+"""
+Label = tuple[str, str]
 _ZONE: Final = "svc.cluster.local"
 
 
@@ -37,7 +34,7 @@ class Host:
     namespace: str
     hostname: str
     subdomain: str
-    labels: tuple[tuple[str, str], ...]
+    labels: tuple[Label, ...]
     aliases: tuple[tuple[str, str], ...]
     created: str
 
@@ -70,86 +67,99 @@ def _qualified(name: str, namespace: str) -> list[str]:
     return [f"{name}.{namespace}.{_ZONE}", f"{name}.{namespace}.svc", f"{name}.{namespace}", name]
 
 
-def selected(service: Object, hosts: Iterable[Host]) -> list[Host]:
-    """The pods behind a service."""
+def is_behind(host: Host, service: Object) -> bool:
     wanted = mapping(service, "spec", "selector").items()
-    return [host for host in hosts if wanted and wanted <= dict(host.labels).items()]
-
-
-def render(hosts: Iterable[Host], services: Iterable[Object]) -> str:
-    """The hosts file of a namespace. Where a name was used before, the newest pod comes first."""
-    newest_first = sorted(hosts, key=lambda host: (host.created, host.address), reverse=True)
-    lines = [*_LOCAL, *(_line(host) for host in newest_first)]
-    for service in sorted(services, key=lambda one: text(one, "metadata", "name")):
-        name, namespace = text(service, "metadata", "name"), text(service, "metadata", "namespace")
-        behind = sorted(selected(service, newest_first), key=lambda host: host.hostname)
-        lines += [f"{host.address} {' '.join(_qualified(name, namespace))}" for host in behind]
-    lines += dict.fromkeys(f"{ip} {names}" for host in newest_first for ip, names in host.aliases)
-    return "\n".join(lines) + "\n"
+    return bool(wanted) and wanted <= dict(host.labels).items()
 
 
 @functools.lru_cache(maxsize=16_384)
-def _line(host: Host) -> str:
-    return f"{host.address} {' '.join(names_of(host))}"
+def lines_of(host: Host) -> str:
+    own = f"{host.address} {' '.join(names_of(host))}\n"
+    return own + "".join(f"{address} {names}\n" for address, names in host.aliases)
 
 
-def is_gone(pod: Object) -> bool:
-    """Whether nobody will meet the pod any more."""
-    return dig(pod, "status", "phase") in ("Succeeded", "Failed")
+def lines_of_service(service: Object, hosts: Iterable[Host]) -> str:
+    """The names of a service lead to all pods behind it."""
+    names = " ".join(_qualified(text(service, "metadata", "name"), text(service, "metadata", "namespace")))
+    addresses = [host.address for host in sorted(hosts, key=_order) if is_behind(host, service)]
+    return "".join(f"{address} {names}\n" for address in addresses)
 
 
-class HostsFiles:
-    """One file per namespace; changes of one turn of the loop are written together."""
-
-    def __init__(self, folder: Path, services: Callable[[str], list[Object]]) -> None:
-        self._folder, self._services = folder, services
-        self._hosts: dict[str, dict[str, Host]] = {}
-        self._stale: set[str] = set()
-        self._scheduled: asyncio.Handle | None = None
-
-    def path(self, namespace: str) -> Path:
-        return self._folder / f"{namespace}.hosts"
-
-    def put(self, uid: str, host: Host) -> None:
-        known = self._hosts.setdefault(host.namespace, {})
-        if known.get(uid) != host:
-            known[uid] = host
-            self.touch(host.namespace)
-
-    def drop(self, uid: str, namespace: str) -> None:
-        if self._hosts.get(namespace, {}).pop(uid, None) is not None:
-            self.touch(namespace)
-
-    def touch(self, namespace: str) -> None:
-        """Something in the namespace changed: write its file soon."""
-        self._stale.add(namespace)
-        if self._scheduled is None:
-            self._scheduled = asyncio.get_running_loop().call_soon(self.flush)
-
-    def flush(self) -> None:
-        """Write now what is stale: before a pod starts, its file has to know it."""
-        if self._scheduled is not None:
-            self._scheduled.cancel()
-            self._scheduled = None
-        stale, self._stale = self._stale, set()
-        for namespace in stale:
-            hosts = self._hosts.get(namespace, {}).values()
-            write_in_place(self.path(namespace), render(hosts, self._services(namespace)))
-
-    def addresses(self, namespace: str) -> Mapping[str, str]:
-        """One pod's address for each service of a namespace that has any."""
-        hosts = list(self._hosts.get(namespace, {}).values())
-        found = {text(one, "metadata", "name"): selected(one, hosts) for one in self._services(namespace)}
-        return {name: behind[0].address for name, behind in found.items() if behind}
+def _order(host: Host) -> tuple[str, str]:
+    return host.hostname, host.address
 
 
-def write_in_place(path: Path, content: str) -> None:
-    """Change a file without replacing it: containers have this very file mounted."""
-    data = content.encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-    try:
-        os.pwrite(handle, data, 0)
-        os.ftruncate(handle, len(data))
-    finally:
-        os.close(handle)
+class Neighbourhood:
+    """The pods and services of one namespace, in pieces: one change must not cost a look at all others."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, Host] = {}
+        self._services: dict[str, Object] = {}
+        self._lines: dict[str, str] = {}
+        self._by_label: dict[Label, set[str]] = {}
+        """Names of services by one label that their pods have."""
+        self._with_address: set[str] = set()
+
+    def put(self, uid: str, host: Host) -> bool:
+        """Whether that changed anything."""
+        before = self._hosts.get(uid)
+        if before == host:
+            return False
+        self._hosts[uid] = host
+        self._renew([one for one in (before, host) if one is not None])
+        return True
+
+    def drop(self, uid: str) -> bool:
+        gone = self._hosts.pop(uid, None)
+        if gone is not None:
+            self._renew([gone])
+        return gone is not None
+
+    def put_service(self, service: Object) -> None:
+        name = text(service, "metadata", "name")
+        self.drop_service(name)
+        self._services[name] = service
+        self._lines[name] = lines_of_service(service, self._hosts.values())
+        if (label := _label(service)) is not None:
+            self._by_label.setdefault(label, set()).add(name)
+        if text(service, "spec", "clusterIP") not in ("", "None"):
+            self._with_address.add(name)
+
+    def drop_service(self, name: str) -> None:
+        gone = self._services.pop(name, None)
+        self._lines.pop(name, None)
+        self._with_address.discard(name)
+        if gone is not None and (label := _label(gone)) is not None:
+            self._by_label[label].discard(name)
+            if not self._by_label[label]:
+                del self._by_label[label]
+
+    def render(self) -> str:
+        """Where a name was used before, the newest pod comes first: the first line with a name counts."""
+        newest_first = sorted(self._hosts.values(), key=_age, reverse=True)
+        return "".join([_LOCAL, *map(lines_of, newest_first), *self._lines.values()])
+
+    def reachable(self) -> list[tuple[Object, str]]:
+        """Services with an address of their own, and a pod behind each."""
+        found = []
+        for service in (self._services[name] for name in sorted(self._with_address)):
+            behind = [host.address for host in self._hosts.values() if is_behind(host, service)]
+            found += [(service, address) for address in behind[:1]]
+        return found
+
+    def _renew(self, changed: list[Host]) -> None:
+        names = {name for host in changed for label in host.labels for name in self._by_label.get(label, ())}
+        for name in names:
+            if any(is_behind(host, self._services[name]) for host in changed):
+                self._lines[name] = lines_of_service(self._services[name], self._hosts.values())
+
+
+def _label(service: Object) -> Label | None:
+    """One of the labels that pods behind the service have."""
+    return min(
+        ((key, str(value)) for key, value in mapping(service, "spec", "selector").items()), default=None
+    )
+
+
+def _age(host: Host) -> tuple[str, str]:
+    return host.created, host.address

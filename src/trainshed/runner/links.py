@@ -5,19 +5,17 @@ No proxy stands behind a cluster IP here, so a service is told by the address an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from trainshed.kinds.reading import entries, number
 from trainshed.kube.objects import Object, text
 
 
-def variables(services: Iterable[Object], addresses: Mapping[str, str]) -> dict[str, str]:
-    """`addresses` has one pod's address for each service, by name, where it has any."""
+def variables(reachable: Iterable[tuple[Object, str]]) -> dict[str, str]:
+    """Of services and the address of a pod behind each."""
     found: dict[str, str] = {}
-    for service in sorted(services, key=lambda one: text(one, "metadata", "name")):
-        address = addresses.get(text(service, "metadata", "name"), "")
-        if address and text(service, "spec", "clusterIP") not in ("", "None"):
-            found.update(_of_service(service, address))
+    for service, address in reachable:
+        found.update(_of_service(service, address))
     return found
 
 

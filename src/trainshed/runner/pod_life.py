@@ -372,5 +372,5 @@ class PodLife:
             over=self._over,
             reason=stop.reason if self._over else "",
             message=stop.message if self._over else "",
-            images=self._furnishing.images,
+            images=self._furnishing.images(),
         )

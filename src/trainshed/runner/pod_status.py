@@ -227,16 +227,21 @@ def _gates(pod: Object) -> Object:
 
 def _statuses(pod: Object, group: str, view: PodView) -> list[Object]:
     uid = text(pod, "metadata", "uid")
-    return [_status(uid, container, view) for container in entries(pod, "spec", group)]
+    # What an image is does not change; an agent that adopted a container has not looked.
+    told = {text(one, "name"): text(one, "imageID") for one in entries(pod, "status", _STATUSES[group])}
+    return [_status(uid, container, view, told) for container in entries(pod, "spec", group)]
 
 
-def _status(uid: str, container: Object, view: PodView) -> Object:
+_STATUSES: Final = {"containers": "containerStatuses", "initContainers": "initContainerStatuses"}
+
+
+def _status(uid: str, container: Object, view: PodView, told: Mapping[str, str]) -> Object:
     name = text(container, "name")
     one = view.containers.get(name) or ContainerView(name)
     found: Object = {
         "name": name,
         "image": text(container, "image"),
-        "imageID": view.images.get(name, ""),
+        "imageID": view.images.get(name) or told.get(name, ""),
         "restartCount": one.restarts,
         "ready": one.ready,
         "started": one.started,

@@ -11,13 +11,13 @@ from typing import Literal
 
 from trainshed.client.client import Client
 from trainshed.client.requests import Resource
-from trainshed.kube.objects import Object, text
+from trainshed.kube.objects import Object, dig, text
 from trainshed.runner import images, links
 from trainshed.runner.addresses import Addresses
 from trainshed.runner.devices import Devices
 from trainshed.runner.engine import Engine
 from trainshed.runner.environment import Sources
-from trainshed.runner.hosts import HostsFiles
+from trainshed.runner.hosts_files import HostsFiles
 from trainshed.runner.images import Environment
 from trainshed.runner.objects import Objects
 from trainshed.runner.plan import Mount
@@ -73,7 +73,6 @@ class Site:
     event: Tell
     learn: Callable[[Object], None]
     """Take note of a pod as the server answered with it."""
-    services: Callable[[str], list[Object]]
     clock: Callable[[], datetime]
     host_address: str
     devices: Devices
@@ -103,6 +102,6 @@ class Site:
             "status.hostIP": self.host_address,
             "status.hostIPs": self.host_address,
         }
-        told = links.variables(self.services(namespace), self.hosts.addresses(namespace))
-        linked = told if pod.get("spec", {}).get("enableServiceLinks") is not False else {}
+        wanted = dig(pod, "spec", "enableServiceLinks") is not False
+        linked = links.variables(self.hosts.reachable(namespace)) if wanted else {}
         return Sources(objects, fields, self.allocatable.get(node, {}), linked)

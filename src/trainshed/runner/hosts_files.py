@@ -1,0 +1,75 @@
+"""The hosts files on disk: changed in place, as they are mounted into running containers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from trainshed.kube.objects import Object, text
+from trainshed.runner.hosts import Host, Neighbourhood
+
+
+class HostsFiles:
+    """One file per namespace; changes of one turn of the loop are written together."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._namespaces: dict[str, Neighbourhood] = {}
+        self._stale: set[str] = set()
+        self._scheduled: asyncio.Handle | None = None
+
+    def path(self, namespace: str) -> Path:
+        return self._folder / f"{namespace}.hosts"
+
+    def put(self, uid: str, host: Host) -> None:
+        if self._of(host.namespace).put(uid, host):
+            self._touch(host.namespace)
+
+    def drop(self, uid: str, namespace: str) -> None:
+        if self._of(namespace).drop(uid):
+            self._touch(namespace)
+
+    def see_service(self, before: Object | None, after: Object | None) -> None:
+        """A service came, changed or went."""
+        namespace = text(after or before, "metadata", "namespace")
+        if after is not None:
+            self._of(namespace).put_service(after)
+        else:
+            self._of(namespace).drop_service(text(before, "metadata", "name"))
+        self._touch(namespace)
+
+    def reachable(self, namespace: str) -> list[tuple[Object, str]]:
+        return self._of(namespace).reachable()
+
+    def flush(self) -> None:
+        """Write now what is stale: before a pod starts, its file has to know it."""
+        if self._scheduled is not None:
+            self._scheduled.cancel()
+            self._scheduled = None
+        stale, self._stale = self._stale, set()
+        for namespace in stale:
+            write_in_place(self.path(namespace), self._of(namespace).render())
+
+    def _of(self, namespace: str) -> Neighbourhood:
+        if namespace not in self._namespaces:
+            self._namespaces[namespace] = Neighbourhood()
+            self._touch(namespace)
+        return self._namespaces[namespace]
+
+    def _touch(self, namespace: str) -> None:
+        self._stale.add(namespace)
+        if self._scheduled is None:
+            self._scheduled = asyncio.get_running_loop().call_soon(self.flush)
+
+
+def write_in_place(path: Path, content: str) -> None:
+    """Change a file without replacing it: containers have this very file mounted."""
+    data = content.encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        os.pwrite(handle, data, 0)
+        os.ftruncate(handle, len(data))
+    finally:
+        os.close(handle)
