@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from tests import waits
-from tests.agent.pods import a_container, a_pod, is_over, is_running, phase, status
+from tests.agent.pods import a_container, a_pod, is_over, is_running, phase, status, waiting
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete, LogOptions
 from trainshed.kube import conditions
@@ -86,6 +86,32 @@ async def test_hooks_run_after_the_start_and_before_the_end(client: Client) -> N
     await running(client, a_pod("p", container, volumes=[volume]))
     last = await last_seen(client, "p")
     assert status(last)["state"]["terminated"]["message"] == "started\nstopping\n"
+
+
+async def test_sidecars_end_after_the_work(client: Client) -> None:
+    mounts = [{"name": "v", "mountPath": "/v"}]
+    side = a_container(
+        "trap 'cat /v/n > /dev/termination-log; exit 0' TERM; while :; do sleep 0.05; done",
+        "side",
+        restartPolicy="Always",
+        volumeMounts=mounts,
+    )
+    work = a_container(
+        "trap 'sleep 0.5; echo saved > /v/n; exit 0' TERM; echo up; while :; do sleep 0.05; done",
+        volumeMounts=mounts,
+    )
+    await running(client, a_pod("p", work, initContainers=[side], volumes=[{"name": "v", "emptyDir": {}}]))
+    last = await last_seen(client, "p")
+    assert status(last, "side")["state"]["terminated"]["message"] == "saved\n"
+
+
+async def test_a_pod_that_cannot_start_can_be_deleted(client: Client) -> None:
+    volume = {"name": "v", "secret": {"secretName": "none"}}
+    mount = {"name": "v", "mountPath": "/v"}
+    await client.create(a_pod("p", a_container("true", volumeMounts=[mount]), volumes=[volume]))
+    await waits.until(client, "pods", "p", lambda pod: "message" in waiting(pod))
+    await client.delete("pods", "p")
+    await waits.until_gone(client, "pods", "p")
 
 
 # --- probes ---

@@ -81,6 +81,17 @@ async def test_a_pod_reads_about_itself_from_files(client: Client) -> None:
     assert await said(client, pod) == ['app="x"']
 
 
+async def test_files_about_the_pod_follow_its_labels(client: Client) -> None:
+    items = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]
+    script = "until grep -q second /about/labels; do sleep 0.05; done"
+    pod = mounted(script, {"name": "about", "downwardAPI": {"items": items}})
+    pod["metadata"]["labels"] = {"turn": "first"}
+    await client.create(pod)
+    await waits.until(client, "pods", "p", is_running)
+    await client.patch("pods", "p", {"metadata": {"labels": {"turn": "second"}}})
+    assert phase(await waits.until(client, "pods", "p", is_over)) == "Succeeded"
+
+
 async def test_a_projected_token_is_accepted_by_the_server(client: Client) -> None:
     sources = [{"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}]
     pod = mounted(
