@@ -157,8 +157,7 @@ async def test_exit_codes_survive_the_death_of_agent_holder_and_supervisor(bench
     os.kill(_supervisor(bench, first.pod.uid), signal.SIGKILL)
     (bench.folder / "two" / "go").touch()
     await bench.end(second)
-    fresh = SandboxEngine(bench.folder / "engine", hidden=[bench.folder / "secret"])
-    await fresh.start()
+    fresh = SandboxEngine(bench.folder / "engine")  # another agent, which has not even started
     codes = {one.pod_uid: one.exit.code for one in await fresh.adopt() if one.exit}
     assert codes == {first.pod.uid: 137, second.pod.uid: 5}
 

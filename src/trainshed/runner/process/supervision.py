@@ -18,6 +18,8 @@ from trainshed.runner.process.outputs import Outputs
 
 _PIPE_BYTES = 256 << 10
 _SET_PIPE_SIZE = 1031
+_FIRST_PAUSE = 0.003
+"""No start is quicker than this, so that there is no use in looking before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,12 @@ class Watch:
 
     def until(self, child: int, claim: Callable[[], bool]) -> int | None:
         """Until the claim holds (None) or the child has ended (its wait status). Asks ever less often."""
-        pause = 0.0005
+        pause = _FIRST_PAUSE
         while not claim():
             if (status := _ended(child)) is not None:
                 return status
             self.once(pause)
-            pause = min(pause * 1.5, 0.05)
+            pause = min(0.001 if pause == _FIRST_PAUSE else pause * 1.3, 0.05)
         return None
 
     def once(self, seconds: float | None) -> None:

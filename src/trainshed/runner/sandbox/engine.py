@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -51,13 +52,24 @@ class SandboxEngine:
         self._runs = Runs(self._folder)
         self.network = IPv4Network(f"{prefix}.0.0/16")
         self.features: Features = UNKNOWN
+        self._vigil: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         if not shutil.which("bwrap"):
             raise OSError("sandboxes need bubblewrap: install it, or use --runner process")
-        self.features = describe(await self._link.start())
+        facts = await self._link.start()
+        self.features = describe(facts)
+        self._vigil = asyncio.create_task(self._keep(facts["pid"]), name="sandbox-holder")
+
+    async def _keep(self, pid: int) -> None:
+        """Pods resolve names by the holder: one that is killed is replaced before somebody asks for it."""
+        while True:
+            await spawning.reap(records.identify(pid))
+            pid = (await self._link.start())["pid"]
 
     async def stop(self) -> None:
+        if self._vigil is not None:
+            self._vigil.cancel()
         facts, _ = await self._link.ask({"do": "hello"})
         holder = records.identify(facts["pid"])
         try:

@@ -17,7 +17,7 @@ def write_files(folder: str, is_open: bool, addresses: Addresses) -> None:
 def resolv(is_open: bool, addresses: Addresses) -> str:
     if not is_open:
         return "# pods of this machine have no name server: all names are in /etc/hosts\n"
-    return f"nameserver {addresses.names}\noptions timeout:2 attempts:1\n"
+    return f"nameserver {addresses.bridge}\noptions timeout:2 attempts:1\n"
 
 
 def nsswitch(is_open: bool) -> str:

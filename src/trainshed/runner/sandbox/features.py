@@ -22,7 +22,7 @@ def describe(facts: Object) -> Features:
     if facts["outside"]:
         can.append("pods reach the network outside")
     else:
-        cannot.append("pods reach nothing outside: install slirp4netns")
+        cannot.append(f"pods reach nothing outside: {facts['closed']}")
     missing = [name for name in ("memory", "cpu", "pids") if name not in facts["controllers"]]
     if not missing:
         can.append(f"limits are enforced by cgroups version {facts['cgroups']}")

@@ -24,6 +24,7 @@ from trainshed.runner.sandbox.etc import write_files
 from trainshed.runner.sandbox.forking import NODE_NETWORK
 from trainshed.runner.sandbox.house import House
 from trainshed.runner.sandbox.kit import Kit, Options
+from trainshed.runner.sandbox.nameserver import HostServers, Nameserver
 from trainshed.runner.sandbox.network import Addresses
 from trainshed.runner.sandbox.outbound import Outbound
 from trainshed.runner.sandbox.reactor import Reactor
@@ -39,9 +40,12 @@ def main() -> int:
     former = [run for _, run in records.runs(options.folder) if records.is_alive(run.supervisor)]
     found = _enter(options, former)
     outbound = _join_network(found, former)
-    write_files(found.path("etc"), outbound.pid != 0, found.addresses)
+    write_files(found.path("etc"), outbound.is_open, found.addresses)
     reactor = Reactor()
-    house = House(found, reactor, lambda: outbound.pid != 0)
+    outbound.tend(reactor)
+    if outbound.is_open:
+        Nameserver(reactor, namespaces.name_socket(NODE_NETWORK, found.addresses.bridge), HostServers())
+    house = House(found, reactor, outbound)
     house.adopt(former)
     Desk(house, reactor, _listen(options.folder), lambda: _leave(found, outbound, reactor))
     _be_ready()
@@ -96,7 +100,7 @@ def _join_network(found: Kit, former: list[Run]) -> Outbound:
         network = namespaces.node(found.addresses)
     os.dup2(network, NODE_NETWORK, inheritable=False)
     os.close(network)
-    outbound = Outbound(found.options.slirp, found.addresses)
+    outbound = Outbound(found.options.slirp, found.addresses, found.path("outside"))
     outbound.start()
     return outbound
 

@@ -19,6 +19,7 @@ from trainshed.runner.sandbox.forking import NODE_NETWORK, spawn
 from trainshed.runner.sandbox.kit import Kit
 from trainshed.runner.sandbox.layers import Layer
 from trainshed.runner.sandbox.namespaces import Pod
+from trainshed.runner.sandbox.outbound import Outbound
 from trainshed.runner.sandbox.reactor import Reactor
 from trainshed.runner.sandbox.supervisor import Job
 
@@ -53,8 +54,8 @@ class Room:
 
 
 class House:
-    def __init__(self, kit: Kit, reactor: Reactor, is_open: Callable[[], bool]) -> None:
-        self.kit, self._reactor, self.is_open = kit, reactor, is_open
+    def __init__(self, kit: Kit, reactor: Reactor, outbound: Outbound) -> None:
+        self.kit, self._reactor, self.outbound = kit, reactor, outbound
         self._rooms: dict[str, Room] = {}
         self._supervised: dict[int, Supervised] = {}
         self._spare: list[str] = []
@@ -76,7 +77,7 @@ class House:
         def work() -> int:
             try:
                 made = namespaces.make_pod(
-                    plan, NODE_NETWORK, self.kit.addresses, self.is_open(), f"{folder}/shm"
+                    plan, NODE_NETWORK, self.kit.addresses, self.outbound.is_open, f"{folder}/shm"
                 )
                 wire.send(theirs, {}, made)
             except OSError as error:

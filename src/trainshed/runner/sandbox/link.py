@@ -33,11 +33,7 @@ class Link:
 
     async def start(self) -> Object:
         """The facts about the holder; one that still runs is used on."""
-        try:
-            return (await self._ask({"do": "hello"}))[0]
-        except ConnectionError:
-            await self._spawn()
-            return (await self._ask({"do": "hello"}))[0]
+        return (await self.ask({"do": "hello"}))[0]
 
     async def ask(self, request: Object) -> tuple[Object, list[int]]:
         """The answer and the descriptors that came with it. Raises `OSError`."""
@@ -71,14 +67,6 @@ class Link:
             raise
         return answer, descriptors, connection
 
-    async def _ask(self, request: Object) -> tuple[Object, list[int]]:
-        connection = await self._connect()
-        try:
-            await asyncio.get_running_loop().sock_sendall(connection, wire.encode(request))
-            return await receive(connection)
-        finally:
-            connection.close()
-
     async def _connected(self) -> socket.socket:
         try:
             return await self._connect()
@@ -87,7 +75,8 @@ class Link:
                 try:
                     return await self._connect()
                 except ConnectionError:
-                    log.warning("The sandboxes' holder is gone; starting another")
+                    if self.pid:
+                        log.warning("The sandboxes' holder is gone; starting another")
                     await self._spawn()
                     return await self._connect()
 

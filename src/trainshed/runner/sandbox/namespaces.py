@@ -52,6 +52,18 @@ def node(addresses: Addresses) -> int:
     return _by_child(make)[0]
 
 
+def name_socket(node_network: int, address: str) -> socket.socket:
+    """A socket for name queries in the node's network."""
+
+    def make() -> list[int]:
+        syscalls.setns(node_network, syscalls.CLONE_NEWNET)
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.bind((address, 53))
+        return [made.detach()]
+
+    return socket.socket(fileno=_by_child(make)[0])
+
+
 def _by_child(make: Callable[[], list[int]]) -> list[int]:
     ours, theirs = socket.socketpair()
     pid = os.fork()

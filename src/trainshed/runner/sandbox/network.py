@@ -31,11 +31,6 @@ class Addresses:
     def gateway(self) -> str:
         return f"{self.prefix}.0.2"
 
-    @property
-    def names(self) -> str:
-        """slirp4netns answers name queries here."""
-        return f"{self.prefix}.0.3"
-
 
 class NodeNetwork:
     """The bridge; made by a process that is in the node's namespace, and usable after it has left."""

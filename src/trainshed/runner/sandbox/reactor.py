@@ -31,6 +31,9 @@ class Reactor:
     def stop(self) -> None:
         self._is_running = False
 
+    def close(self) -> None:
+        self._selector.close()
+
     def run(self) -> None:
         while self._is_running:
             for key, _ in self._selector.select(self._patience()):

@@ -74,7 +74,8 @@ class Desk:
             "overlay": kit.overlay is not None,
             "cgroups": kit.cgroups.version,
             "controllers": list(kit.cgroups.controllers),
-            "outside": self._house.is_open(),
+            "outside": self._house.outbound.is_open,
+            "closed": self._house.outbound.trouble,
         }
 
     def _running(self, message: Message) -> Run:
