@@ -43,7 +43,7 @@ apt_quietly() {
 system_packages() {
     missing=()
     command -v bwrap >/dev/null || missing+=(bubblewrap)
-    command -v slirp4netns >/dev/null || command -v pasta >/dev/null || missing+=(slirp4netns)
+    command -v slirp4netns >/dev/null || missing+=(slirp4netns)
     [ ${#missing[@]} -gt 0 ] || return 0
     apt_install "${missing[@]}" && return 0
     echo "not installed: ${missing[*]} (needed to run pods; as root: apt-get install ${missing[*]})"

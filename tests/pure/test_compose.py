@@ -281,6 +281,6 @@ def test_every_finding_that_is_not_ok_says_what_it_means(tmp_path: Path) -> None
 def test_control_groups_are_recognised(tmp_path: Path) -> None:
     assert capabilities.cgroups(tmp_path) == (0, [])
     (tmp_path / "memory").mkdir()
-    assert capabilities.cgroups(tmp_path) == (1, [])
+    assert capabilities.cgroups(tmp_path) == (1, ["memory"])
     (tmp_path / "cgroup.controllers").write_text("cpu memory io\n")
     assert capabilities.cgroups(tmp_path)[0] == 2

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+from trainshed.runner import sandbox
+
 PROBE_SECONDS = 10.0
+_CONTROLLERS = ("cpu", "memory", "pids")
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxProbe:
+    """What came of making a pod's namespaces, network and layers once."""
+
+    trouble: str
+    has_overlays: bool
 
 
 def nearest_existing(path: Path) -> Path:
@@ -81,29 +95,52 @@ def sandbox_trouble(bwrap: str) -> str | None:
     return None if tried.returncode == 0 else _last_line(tried.stderr) or f"exit code {tried.returncode}"
 
 
+def probe_sandbox(folder: Path) -> SandboxProbe:
+    """Do once, in a process of its own, all that the agent does for a pod; layers would be in `folder`."""
+    command = [sys.executable, "-I", "-S", str(Path(sandbox.__file__).with_name("probe.py")), str(folder)]
+    tried = _quiet(command)
+    if tried is None:
+        return SandboxProbe("the attempt could not be made", False)
+    try:
+        told = json.loads(tried.stdout)
+    except ValueError:
+        return SandboxProbe(_last_line(tried.stderr) or "the attempt broke off", False)
+    return SandboxProbe(told["trouble"], told["overlay"])
+
+
+def may_make_taps() -> bool:
+    """Whether the way out of the pods' network can be made."""
+    return os.access("/dev/net/tun", os.R_OK | os.W_OK)
+
+
 def cgroups(root: Path = Path("/sys/fs/cgroup")) -> tuple[int, list[str]]:
     """The version of control groups (0 for none) and the controllers this user may hand out."""
     if not (root / "cgroup.controllers").exists():
-        return (1 if (root / "memory").is_dir() or (root / "cpu").is_dir() else 0), []
-    own = root / _own_group().lstrip("/")
+        found = [name for name in _CONTROLLERS if (root / name).is_dir()]
+        return (1 if found else 0), [name for name in found if os.access(_place(root, name), os.W_OK)]
+    own = root / _own_group("").lstrip("/")
     if not os.access(own / "cgroup.subtree_control", os.W_OK):
         return 2, []
     try:
-        return 2, [
-            name
-            for name in (own / "cgroup.controllers").read_text().split()
-            if name in ("cpu", "memory", "pids")
-        ]
+        return 2, [name for name in (own / "cgroup.controllers").read_text().split() if name in _CONTROLLERS]
     except OSError:
         return 2, []
 
 
-def _own_group() -> str:
+def _place(root: Path, controller: str) -> Path:
+    """Our own group of version 1; a container sees it as the root."""
+    own = root / controller / _own_group(controller).lstrip("/")
+    return own if own.is_dir() else root / controller
+
+
+def _own_group(controller: str) -> str:
+    """The path of our group; version 2 has no names of controllers in it."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
         return ""
-    return next((line[3:] for line in lines if line.startswith("0::")), "")
+    found = (line.split(":", 2) for line in lines)
+    return next((path for _, names, path in found if controller in names.split(",")), "")
 
 
 def gpus() -> list[str]:

@@ -22,7 +22,7 @@ def examine(folder: DataFolder) -> list[Finding]:
         kubectl,
         user_namespaces,
         bubblewrap,
-        network_tools,
+        lambda: sandboxes(folder),
         outbound_network,
         cgroups,
         gpus,
@@ -99,38 +99,43 @@ def bubblewrap() -> Finding:
     return Finding("bubblewrap", "limited", trouble, "sandboxes do not start", "see user namespaces above")
 
 
-def network_tools() -> Finding:
-    path = shutil.which("ip")
-    if path:
-        return Finding("ip", "ok", path)
-    return Finding(
-        "ip", "limited", "not found", "networks of pods are hard to look at", packages.advice("iproute2")
-    )
+def sandboxes(folder: DataFolder) -> Finding:
+    found = capabilities.probe_sandbox(capabilities.nearest_existing(folder.root))
+    if found.trouble:
+        meaning = "pods run as plain processes, without addresses and files of their own"
+        return Finding("sandboxes", "missing", found.trouble, meaning, "see user namespaces above")
+    if not found.has_overlays:
+        meaning = "containers cannot write outside their volumes, /tmp and new folders"
+        fix = "use Linux 5.11 or newer and a data folder on ext4, xfs or btrfs"
+        return Finding("sandboxes", "limited", "no overlays", meaning, fix)
+    return Finding("sandboxes", "ok", "namespaces, network of pods, private layers")
 
 
 def outbound_network() -> Finding:
-    tools = [tool for tool in ("pasta", "slirp4netns") if shutil.which(tool)]
-    if tools:
-        return Finding("outbound network", "ok", ", ".join(tools))
     meaning = "sandboxed pods reach each other, but nothing outside (no downloads)"
-    fix = f"{packages.advice('slirp4netns')} (or passt)"
-    return Finding("outbound network", "missing", "neither pasta nor slirp4netns", meaning, fix)
+    path = shutil.which("slirp4netns")
+    if not path:
+        return Finding(
+            "outbound network", "missing", "no slirp4netns", meaning, packages.advice("slirp4netns")
+        )
+    if not capabilities.may_make_taps():
+        found = "/dev/net/tun may not be opened by this user"
+        return Finding("outbound network", "missing", found, meaning, "as root: chmod 666 /dev/net/tun")
+    return Finding("outbound network", "ok", path)
 
 
 def cgroups() -> Finding:
-    version, delegated = capabilities.cgroups()
-    if version == 2 and delegated:
-        return Finding("cgroups", "ok", f"version 2, {', '.join(delegated)} delegated")
-    if version == 0:
-        return Finding("cgroups", "missing", "none", "cpu and memory limits of pods are not enforced")
+    version, ours = capabilities.cgroups()
+    if version and ours:
+        return Finding("cgroups", "ok", f"version {version}, {', '.join(ours)}")
     meaning = "cpu and memory limits of pods are not enforced"
-    if version == 1:
-        return Finding("cgroups", "limited", "version 1", meaning, "boot with cgroups version 2")
+    if version == 0:
+        return Finding("cgroups", "missing", "none", meaning)
     if os.geteuid() == 0:
         fix = "give this container, if it is one, a writable /sys/fs/cgroup"
-        return Finding("cgroups", "limited", "version 2, not writable here", meaning, fix)
-    fix = "run as root, or under systemd with Delegate=yes"
-    return Finding("cgroups", "limited", "version 2, nothing delegated to this user", meaning, fix)
+        return Finding("cgroups", "limited", f"version {version}, not writable here", meaning, fix)
+    fix = "run as root" if version == 1 else "run as root, or under systemd with Delegate=yes"
+    return Finding("cgroups", "limited", f"version {version}, nothing delegated to this user", meaning, fix)
 
 
 def gpus() -> Finding:

@@ -62,7 +62,7 @@ def _options(text: str) -> Options:
 def _enter(options: Options, former: list[Run]) -> Kit:
     """Become root of our own namespaces, those of a former life where there are some."""
     groups = cgroups.find(group_name(options.folder))
-    is_root = os.geteuid() == 0 and _have_own_mounts()
+    is_root = os.geteuid() == 0 and namespaces.have_own_mounts()
     if not is_root:
         if former:
             namespaces.rejoin_root(former[0].supervisor.pid)
@@ -81,15 +81,6 @@ def group_name(folder: str) -> str:
     for byte in os.fsencode(folder):
         number = (number * 1_099_511_628_211 ^ byte) % (1 << 61)
     return f"trainshed-{number:015x}"
-
-
-def _have_own_mounts() -> bool:
-    """Root without the right to mount, as in a container, is an ordinary user to us."""
-    try:
-        namespaces.own_mounts()
-    except OSError:
-        return False
-    return True
 
 
 def _join_network(found: Kit, former: list[Run]) -> Outbound:

@@ -41,6 +41,15 @@ def own_mounts() -> None:
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_SLAVE)
 
 
+def have_own_mounts() -> bool:
+    """Root without the right to mount, as in a container, is an ordinary user to us."""
+    try:
+        own_mounts()
+    except OSError:
+        return False
+    return True
+
+
 def node(addresses: Addresses) -> int:
     """The network namespace with the bridge. Made by a child: an ordinary user finds no way back from it."""
 
