@@ -8,11 +8,13 @@ It has no state that cannot be found again: kill it, and the next one joins the 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import json
 import os
 import socket
 import sys
+import time
 
 if __name__ == "__main__":  # without site packages, our own have to be pointed out
     sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
@@ -31,11 +33,15 @@ from trainshed.runner.sandbox.reactor import Reactor
 from trainshed.runner.sandbox.requests import Desk
 
 SOCKET = "holder.sock"
+_LOCK_ROUNDS, _LOCK_PAUSE = 100, 0.02
 
 
 def main() -> int:
     options = _options(sys.stdin.read())
     os.umask(0o022)
+    if not _is_alone(options.folder):
+        print("ready", flush=True)  # the other one serves as well as we would
+        return 0
     syscalls.set_name("trainshed-hold")
     former = [run for _, run in records.runs(options.folder) if records.is_alive(run.supervisor)]
     found = _enter(options, former)
@@ -57,6 +63,19 @@ def _options(text: str) -> Options:
     given = json.loads(text)
     given |= {name: tuple(given[name]) for name in ("hidden", "visible", "own")}
     return Options(**given)
+
+
+def _is_alone(folder: str) -> bool:
+    """Whether we are the only holder of this folder; one that was killed may need a moment to be gone."""
+    lock = os.open(os.path.join(folder, "holder.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    for _ in range(_LOCK_ROUNDS):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE)
+        else:
+            return True
+    return False
 
 
 def _enter(options: Options, former: list[Run]) -> Kit:

@@ -27,7 +27,7 @@ class Link:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._starting = asyncio.Lock()
+        self._reviving: asyncio.Task[None] | None = None
         self.pid = 0
         """The holder, where we have started it ourselves."""
 
@@ -71,14 +71,15 @@ class Link:
         try:
             return await self._connect()
         except ConnectionError:
-            async with self._starting:
-                try:
-                    return await self._connect()
-                except ConnectionError:
-                    if self.pid:
-                        log.warning("The sandboxes' holder is gone; starting another")
-                    await self._spawn()
-                    return await self._connect()
+            if self._reviving is None or self._reviving.done():
+                self._reviving = asyncio.create_task(self._revive(), name="sandbox-holder-start")
+            await asyncio.shield(self._reviving)  # whoever gives up: a half-started one must not be forgotten
+            return await self._connect()
+
+    async def _revive(self) -> None:
+        if self.pid:
+            log.warning("The sandboxes' holder is gone; starting another")
+        await self._spawn()
 
     async def _connect(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

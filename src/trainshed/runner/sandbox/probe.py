@@ -1,6 +1,6 @@
 """Whether sandboxes can be made here: does all of it once, for real, and leaves nothing.
 
-    python -I -S probe.py <folder to try overlays in>      answers with one line of JSON
+python -I -S probe.py <folder to try overlays in>      answers with one line of JSON
 """
 
 from __future__ import annotations
