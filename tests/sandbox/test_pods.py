@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import socket
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.sandbox.workbench import Workbench, appears, exchange, exists, read
+from tests.sandbox.workbench import Workbench, appears, exchange, exists, processes_naming, read, until
 from trainshed.runner.engine import NotRunning
 
 _ECHO = """
@@ -96,6 +98,18 @@ async def test_a_pod_on_the_hosts_network_sees_the_hosts_interfaces(bench: Workb
 
 def _interfaces(table: str) -> set[str]:
     return {line.split(":")[0].strip() for line in table.splitlines()[2:]}
+
+
+async def test_a_pod_among_the_hosts_processes_sees_them_and_leaves_none(bench: Workbench) -> None:
+    pod = await bench.pod(host_pid=True)
+    script = f"test -d /proc/{os.getpid()} && echo seen; setsid sleep 43210 & sleep 43211"
+    plan = bench.container(pod, "sh", "-c", script)
+    await bench.start(plan)
+    await appears(plan.log, "seen")
+    await until(lambda: len(processes_naming("sleep 4321")) >= 2, "both of its sleepers")
+    await bench.engine.signal(pod.uid, "main", signal.SIGTERM, everyone=True)
+    assert (await bench.end(plan)).code == 143
+    assert not processes_naming("sleep 4321")
 
 
 async def test_connections_reach_a_server_that_listens_inside_a_pod_only(bench: Workbench) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.sandbox.workbench import PATH, Workbench
 from trainshed.runner.plan import ContainerPlan, Mount, PodPlan
-from trainshed.runner.sandbox import arguments, base
+from trainshed.runner.sandbox import arguments, base, layers
 from trainshed.runner.sandbox.arguments import Room
 from trainshed.runner.sandbox.base import Base, Entry, HostMount
 from trainshed.runner.sandbox.engine import SandboxEngine
@@ -114,6 +114,22 @@ def test_root_keeps_few_capabilities_and_others_are_made_up() -> None:
     assert "CAP_SYS_ADMIN" not in arguments.arguments(_plan(), _ROOM, [])
     words = " ".join(arguments.arguments(_plan(user=5), replace(_ROOM, maps_user=True), []))
     assert "--unshare-user --uid 5 --gid 5" in words
+
+
+@pytest.mark.parametrize(
+    ("visible", "shown"), [("0,1", True), ("GPU-5ef1", True), ("", False), ("-1", False)]
+)
+def test_gpus_are_shown_to_containers_that_have_some(visible: str, shown: bool) -> None:
+    plan = _plan(env=(("CUDA_VISIBLE_DEVICES", visible),))
+    words = arguments.arguments(plan, replace(_ROOM, gpus=("/dev/nvidia0", "/dev/nvidiactl")), [])
+    assert ("/dev/nvidiactl" in words) is shown
+
+
+def test_gpus_are_found_by_the_names_of_their_nodes(tmp_path: Path) -> None:
+    for name in ("null", "nvidia0", "nvidia-uvm", "dxg"):
+        (tmp_path / name).touch()
+    found = [os.path.basename(path) for path in layers.gpu_nodes(str(tmp_path))]
+    assert found == ["dxg", "nvidia-uvm", "nvidia0"]
 
 
 @pytest.fixture

@@ -40,6 +40,8 @@ class Run:
     """The container's own first process."""
     started: float
     workdir: str = "/"
+    is_alone: bool = True
+    """Whether it has a process namespace of its own; if not, only descent tells its processes apart."""
     cgroups: tuple[str, ...] = ()
     user: int = 0
     group: int = 0

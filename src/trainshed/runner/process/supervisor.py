@@ -45,7 +45,8 @@ def main() -> int:
         return 1
     me, it = records.identify(os.getpid()), records.identify(pid)
     records.write_run(
-        job["place"], Run(job["pod"], job["container"], job["attempt"], me, it, pid, begun, job["workdir"])
+        job["place"],
+        Run(job["pod"], job["container"], job["attempt"], me, it, pid, begun, job["workdir"], is_alone=False),
     )
     _say({"pid": pid, "at": begun})
     status = watch.until_end(pid)

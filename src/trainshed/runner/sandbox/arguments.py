@@ -46,6 +46,8 @@ class Room:
     """Folders that are shown although they are in one that is hidden or the container's own."""
     maps_user: bool
     """Whether another user than ours has to be made up."""
+    gpus: tuple[str, ...] = ()
+    """The device nodes of GPUs; for containers that have been given some."""
 
 
 def arguments(plan: ContainerPlan, room: Room, mounts: Sequence[Mount]) -> list[str]:
@@ -53,15 +55,22 @@ def arguments(plan: ContainerPlan, room: Room, mounts: Sequence[Mount]) -> list[
     words = ["--die-with-parent", "--bind" if plan.writable else "--ro-bind", room.tree, "/"]
     for source, target in room.binds:
         words += ["--ro-bind", source, target]
-    words += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", "/sys", "/sys", "--tmpfs", "/run"]
+    words += ["--bind", "/proc", "/proc"] if plan.pod.host_pid else ["--proc", "/proc"]
+    words += ["--dev", "/dev", "--ro-bind", "/sys", "/sys", "--tmpfs", "/run"]
     if room.shm:
         words += ["--bind", room.shm, "/dev/shm"]
     if plan.writable:
         words += ["--bind", room.tmp, "/tmp"]
     words += _room(room)
     words += [word for mount in mounts for word in _mount(mount)]
-    words += [word for device in plan.devices for word in ("--dev-bind-try", device, device)]
+    devices = dict.fromkeys((*plan.devices, *(room.gpus if has_gpus(plan) else ())))
+    words += [word for device in devices for word in ("--dev-bind-try", device, device)]
     return [*words, *_identity(plan, room), *_environment(plan), "--chdir", plan.workdir or "/"]
+
+
+def has_gpus(plan: ContainerPlan) -> bool:
+    """Which of them is told by the variable; the driver needs its other nodes as well."""
+    return dict(plan.env).get("CUDA_VISIBLE_DEVICES", "") not in ("", "-1", "NoDevFiles", "none", "void")
 
 
 def _room(room: Room) -> Iterable[str]:

@@ -17,7 +17,8 @@ from pathlib import Path
 from trainshed.kube.objects import Object
 from trainshed.runner.engine import CannotStart, Exit, Features, Found, NotRunning, Session, Started
 from trainshed.runner.plan import ContainerPlan, PodPlan
-from trainshed.runner.process import records, spawning
+from trainshed.runner.process import orphans, records, spawning
+from trainshed.runner.process.records import Run
 from trainshed.runner.process.runs import Runs, moment
 from trainshed.runner.process.session import CommandSession
 from trainshed.runner.sandbox import wire
@@ -112,14 +113,9 @@ class SandboxEngine:
     async def signal(self, pod_uid: str, container: str, number: int, everyone: bool = False) -> None:
         with contextlib.suppress(NotRunning, ProcessLookupError):
             run = self._runs.current(pod_uid, container)
-            if not everyone:
-                os.kill(run.pid, number)
-            elif number == signal.SIGKILL:
-                os.kill(run.init.pid, number)  # the kernel ends all others along with it
-            else:
-                for pid in members(run.init.pid):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, number)
+            for pid in _targets(run, number) if everyone else (run.pid,):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
 
     # --- visits -------------------------------------------------------------------------------------------
 
@@ -160,6 +156,13 @@ class SandboxEngine:
         if "missing" in answer:
             raise NotRunning(answer["missing"])
         raise OSError(answer["errno"], f"port {port} of the pod: {os.strerror(answer['errno'])}")
+
+
+def _targets(run: Run, number: int) -> list[int]:
+    """All processes of a container, or the one with which the kernel ends all others."""
+    if not run.is_alone:
+        return orphans.descendants(run.supervisor.pid)
+    return [run.init.pid] if number == signal.SIGKILL else members(run.init.pid)
 
 
 async def _code(connection: socket.socket) -> int:

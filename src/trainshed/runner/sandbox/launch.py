@@ -29,6 +29,8 @@ class Launch:
     program: str
     status: int
     """Where bubblewrap tells of itself."""
+    has_init: bool = True
+    """Whether a process of bubblewrap's stands above the command."""
     init: int = 0
     command: int = 0
     _told: bytes = b""
@@ -39,7 +41,7 @@ class Launch:
         if not self.init:
             self.init = _number(self._read(), "child-pid") or 0
         if self.init and not self.command:
-            self.command = _first_child(self.init)
+            self.command = _first_child(self.init) if self.has_init else self.init
         self._looked += 1
         running = _program(self.command) if self.command else ""
         return bool(running) and (running != self.program or self._looked > _PATIENCE)
@@ -112,7 +114,7 @@ def launch(recipe: Recipe) -> Launch:
     os.close(told)
     os.close(given)
     recipe.plumbing.close_theirs()
-    return Launch(pid, os.path.realpath(recipe.kit.options.bwrap), status)
+    return Launch(pid, os.path.realpath(recipe.kit.options.bwrap), status, not recipe.plan.pod.host_pid)
 
 
 def _become(recipe: Recipe, argv: list[str]) -> None:

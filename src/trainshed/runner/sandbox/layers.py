@@ -155,6 +155,11 @@ def _entry(one: os.DirEntry[str]) -> Entry:
     return Entry(one.name, "folder" if os.access(one.path, os.R_OK | os.X_OK) else "closed")
 
 
+def gpu_nodes(devices: str = "/dev") -> tuple[str, ...]:
+    names = (entry.name for entry in os.scandir(devices))
+    return tuple(sorted(f"{devices}/{name}" for name in names if name.startswith("nvidia") or name == "dxg"))
+
+
 def remove(path: str) -> None:
     """Remove a file or folder with all in it, also what is closed to us; harmless when there is none."""
     with contextlib.suppress(OSError):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from trainshed.runner.plan import ContainerPlan, Mount
-from trainshed.runner.process import records
+from trainshed.runner.process import orphans, records
 from trainshed.runner.process.logfile import LogFile
 from trainshed.runner.process.outputs import Outputs
 from trainshed.runner.process.records import Ending, Run
@@ -104,6 +104,7 @@ def _prepare(job: Job) -> tuple[Base, list[str], Stage | None]:
         tuple(path for path in kit.options.hidden if is_host and os.path.isdir(view.here(path))),
         tuple((path, path) for path in kit.options.visible if is_host),
         plan.user not in (None, 0) or bool(plan.group and not plan.user),
+        layers.gpu_nodes(),
     )
     stage = None
     if kit.is_root and plan.user:
@@ -220,6 +221,8 @@ def _check(job: Job, tree: Base, view: View) -> None:
 def _live(job: Job, recipe: Recipe, connection: socket.socket) -> None:
     outputs = Outputs(LogFile(job.plan.log), recipe.plumbing.outputs)
     watch = Watch(outputs, recipe.plumbing.typed)
+    if job.plan.pod.host_pid:
+        orphans.adopt_orphans()
     launched = launch(recipe)
     begun = time.time()
     status = watch.until(launched.bwrap, launched.has_begun)
@@ -230,6 +233,8 @@ def _live(job: Job, recipe: Recipe, connection: socket.socket) -> None:
     _tell(connection, {"pid": run.pid, "at": begun})
     if status is None:
         status = watch.until_end(launched.bwrap)
+    if job.plan.pod.host_pid:  # otherwise the kernel has ended all of them
+        orphans.end_all(launched.bwrap, os.getpid())
     _end(job, status, recipe.groups, begun, outputs)
 
 
@@ -244,6 +249,7 @@ def _record(job: Job, launched: Launch, groups: tuple[str, ...], begun: float) -
         launched.command or launched.init,
         begun,
         plan.workdir or "/",
+        not plan.pod.host_pid,
         groups,
         plan.user or 0,
         own_group(plan),
