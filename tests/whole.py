@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,6 +83,17 @@ class Whole:
         words = ["get", kind, "-o", "json", *(["-l", selector] if selector else [])]
         items: list[Object] = json.loads(self.kubectl(*words))["items"]
         return items
+
+    def await_pods(self, name: str, count: int = 1, seconds: float = 30.0) -> None:
+        """Wait until the pods of a TrainJob are there and ready."""
+        selector = f"jobset.sigs.k8s.io/jobset-name={name}"
+        until = time.monotonic() + seconds
+        while len(self.list("pods", selector)) < count:
+            assert time.monotonic() < until, (
+                f"{name} got no {count} pods: {self.trainshed('describe', name).out}"
+            )
+            time.sleep(0.05)
+        self.kubectl("wait", "--for=condition=Ready", "pod", "-l", selector, f"--timeout={seconds:.0f}s")
 
     def finish(self, name: str, condition: str = "Complete", seconds: float = JOB_SECONDS) -> None:
         """Wait until a TrainJob claims a condition; what it did instead is in the failure."""

@@ -125,18 +125,8 @@ def test_nodes_look_as_the_manual_shows_them(cloud: Whole) -> None:
 
 
 def test_logs_are_followed_to_the_end(shed: Whole, name: str) -> None:
-    shed.apply(a_shell(name, "for i in 1 2 3; do echo line $i; sleep 0.3; done"))
-    shed.kubectl(
-        "wait", "--for=create", "pod", "-l", f"jobset.sigs.k8s.io/jobset-name={name}", "--timeout=20s"
-    )
-    shed.kubectl(
-        "wait",
-        "--for=jsonpath={.status.containerStatuses[0].started}",
-        "pod",
-        "-l",
-        f"jobset.sigs.k8s.io/jobset-name={name}",
-        "--timeout=20s",
-    )
+    shed.apply(a_shell(name, "for i in 1 2 3; do echo line $i; sleep 1; done"))
+    shed.await_pods(name)
     said = shed.kubectl("logs", "-f", "-l", f"jobset.sigs.k8s.io/jobset-name={name}")
     assert said.split("\n")[:3] == ["line 1", "line 2", "line 3"]
     shed.finish(name)
@@ -145,9 +135,7 @@ def test_logs_are_followed_to_the_end(shed: Whole, name: str) -> None:
 def test_exec_runs_inside_the_pod(shed: Whole, name: str) -> None:
     shed.apply(a_shell(name, "echo here > /tmp/mark; sleep 60", nodes=2))
     pod = f"job/{name}-node-0"
-    selector = f"jobset.sigs.k8s.io/jobset-name={name}"
-    shed.kubectl("wait", "--for=create", "pod", "-l", selector, "--timeout=20s")
-    shed.kubectl("wait", "--for=condition=Ready", "pod", "-l", selector, "--timeout=20s")
+    shed.await_pods(name)
     assert shed.kubectl("exec", pod, "--", "cat", "/tmp/mark").strip() == "here"
     assert shed.kubectl("exec", pod, "--", "hostname").strip() == f"{name}-node-0-0"
     assert shed.run("kubectl", "exec", pod, "--", "sh", "-c", "exit 7").code == 7
@@ -156,9 +144,7 @@ def test_exec_runs_inside_the_pod(shed: Whole, name: str) -> None:
 
 def test_a_port_is_forwarded_into_the_pod(shed: Whole, name: str) -> None:
     shed.apply(a_shell(name, "cd $(mktemp -d) && echo hello > index.html && exec python -m http.server 8000"))
-    selector = f"jobset.sigs.k8s.io/jobset-name={name}"
-    shed.kubectl("wait", "--for=create", "pod", "-l", selector, "--timeout=20s")
-    shed.kubectl("wait", "--for=condition=Ready", "pod", "-l", selector, "--timeout=20s")
+    shed.await_pods(name)
     listening = "until (exec 3<>/dev/tcp/127.0.0.1/8000); do sleep 0.1; done"
     shed.kubectl("exec", f"job/{name}-node-0", "--", "timeout", "20", "bash", "-c", listening)
     forward = subprocess.Popen(

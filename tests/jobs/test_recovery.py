@@ -111,10 +111,7 @@ def test_training_goes_on_while_a_part_is_dead(own: Whole, part: str) -> None:
 def test_exit_codes_are_not_lost_while_the_agent_is_dead(own: Whole) -> None:
     own.apply(a_runtime("strict", backoffLimit=0, pod={"restartPolicy": "Never"}))
     own.apply(a_shell("ending", "while [ ! -e /tmp/go ]; do sleep 0.05; done; exit 42", runtime="strict"))
-    own.kubectl("wait", "--for=create", "pod", "-l", "jobset.sigs.k8s.io/jobset-name=ending", "--timeout=30s")
-    own.kubectl(
-        "wait", "--for=condition=Ready", "pod", "-l", "jobset.sigs.k8s.io/jobset-name=ending", "--timeout=30s"
-    )
+    own.await_pods("ending")
     [pid] = [found for found in processes_of("ending-node-0-0", "while")]
     os.kill(own.pids()["agent"], signal.SIGKILL)
     (Path(f"/proc/{pid}/root/tmp/go")).touch()

@@ -18,7 +18,7 @@ from tests.places import SOURCE, Place, one_line_error
 from trainshed.apiserver.access import addresses
 
 ANOTHER_USER = """
-import contextlib, io, os, sys
+import contextlib, encodings.idna, http.client, io, os, sys
 from trainshed.cli.main import main
 arguments = sys.argv[1:]
 if os.geteuid() == 0:

@@ -153,7 +153,8 @@ def _switched(wire: Wire, path: str) -> int:
 def _audited(server: Server, space: str) -> Object:
     deadline = time.monotonic() + 20
     while True:
-        for line in (server.data / "audit.log").read_text().splitlines():
+        written, _, _ = (server.data / "audit.log").read_bytes().rpartition(b"\n")
+        for line in written.split(b"\n"):
             entry: Object = json.loads(line)
             if entry.get("namespace") == space and entry.get("command"):
                 return entry

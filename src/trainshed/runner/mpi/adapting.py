@@ -37,10 +37,11 @@ def adapted(
     """The plan, changed where it is a worker or a launcher of an MPI job; `folder` holds `remote.py`."""
     if not is_worker(plan, exists) and not is_launcher(plan):
         return plan
-    program = ["python3", "-S", f"{folder if plan.root == '/' else INSIDE}/remote.py"]
+    # In this machine's own tree the program stays where it is: plain processes have nothing mounted.
+    place = folder if plan.root == "/" else INSIDE
+    program = ["python3", "-S", f"{place}/remote.py"]
     keys = key_folder(pod, container, dict(plan.env).get("HOME", "/root"))
-    if plan.root != "/":
-        plan = dataclasses.replace(plan, mounts=(*plan.mounts, Mount(INSIDE, "ro-bind", folder)))
+    plan = dataclasses.replace(plan, mounts=(*plan.mounts, Mount(place, "ro-bind", folder)))
     plan = dataclasses.replace(plan, env=(*_moved(dict(plan.env), exists), *plan.env))
     if is_worker(plan, exists):
         listening = ("listen", _own_address(plan), str(port_of(plan.argv[1:])), keys)
