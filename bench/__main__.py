@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bench import logs, server, store
+from bench import logs, sandbox, server, store
 
 
 def main() -> None:
@@ -12,6 +12,8 @@ def main() -> None:
     asyncio.run(store.main(3.0))
     print("\n# the API server, against a bare one\n")
     server.main()
+    print("\n# a sandbox, against a bare process\n")
+    asyncio.run(sandbox.main())
     print("\n# a log, against cat\n")
     logs.main()
 
