@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,14 @@ def test_an_environment_without_a_python_gets_one(tmp_path: Path) -> None:
     assert (
         images.shims(images.look(Choice(str(make(tmp_path / "v", "bin/python")), "a test")), tmp_path) == ()
     )
+
+
+def test_an_environment_behind_a_closed_folder_is_not_open_to_others(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "python").touch()
+    found = Environment(str(home), bin=str(home / "bin"))
+    stranger = os.stat(home).st_uid + 1
+    home.chmod(0o700)
+    assert not images.is_open_to(found, stranger, None)
+    assert images.is_open_to(Environment("/usr", bin="/usr/bin"), stranger, None)

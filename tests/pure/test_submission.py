@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -47,10 +48,10 @@ def test_the_code_travels_in_a_configmap_whose_items_rebuild_the_folder() -> Non
     wanted = a_submission(code=Sent(Bundle(files)))
     code = submission.code_map(wanted)
     assert code is not None
-    assert code["data"] == {"train.py": "print()", "file-1": "x"}
+    assert code["data"] == {"train.py": "print()", "file-0": "x"}
     assert list(code["binaryData"]) == ["logo.png"]
     volume = _pod(wanted)["spec"]["volumes"][0]
-    assert {item["key"]: item["path"] for item in volume["configMap"]["items"]}["file-1"] == "pkg/model.py"
+    assert {item["key"]: item["path"] for item in volume["configMap"]["items"]}["file-0"] == "pkg/model.py"
     assert volume["configMap"]["items"][2]["mode"] == 0o755
 
 
@@ -142,6 +143,18 @@ def test_a_folder_is_sent_without_what_nobody_needs(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     (tmp_path / ".trainshedignore").write_text("# notes\ndata/\n")
     assert [file.path for file in bundle.collect(tmp_path).files] == ["pkg/a.py", "train.py"]
+
+
+def test_a_file_that_looks_like_one_of_our_keys_keeps_its_content() -> None:
+    files = (File("a/b.py", b"first"), File("file-0", b"second"))
+    found = dict(bundle.keys(Bundle(files)))
+    assert {found[key].content for key in found} == {b"first", b"second"}
+
+
+def test_a_file_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"bad-\xff.py")).touch()
+    with pytest.raises(bundle.CannotBundle, match="not text"):
+        bundle.collect(tmp_path)
 
 
 def test_a_folder_that_is_too_large_is_refused_with_its_largest_files(tmp_path: Path) -> None:

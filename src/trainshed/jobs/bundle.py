@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import fnmatch
 import hashlib
+import itertools
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -67,11 +68,10 @@ def single(script: Path) -> Bundle:
 
 
 def keys(bundle: Bundle) -> list[tuple[str, File]]:
-    """A ConfigMap key for each file: its path where that is a valid key, else a number."""
-    return [
-        (file.path if _is_key(file.path) else f"file-{index}", file)
-        for index, file in enumerate(bundle.files)
-    ]
+    """A ConfigMap key for each file: its path where that is a valid key, else a number nobody has."""
+    taken = {file.path for file in bundle.files}
+    numbers = (name for name in (f"file-{number}" for number in itertools.count()) if name not in taken)
+    return [(file.path if _is_key(file.path) else next(numbers), file) for file in bundle.files]
 
 
 def content(bundle: Bundle) -> Object:
@@ -149,6 +149,9 @@ _SEND_LESS = f"name what to leave out in {IGNORE_FILE}, or use --git or --volume
 
 
 def _check(folder: Path, names: Sequence[str]) -> int:
+    for name in names:
+        if not name.isprintable():
+            raise CannotBundle(f"{folder} has a file whose name is not text: {name!a}", _SEND_LESS)
     if len(names) > MOST_FILES:
         raise CannotBundle(f"{folder} has {len(names)} files, more than {MOST_FILES}", _SEND_LESS)
     return sum((folder / name).stat().st_size for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import os
 import shutil
@@ -14,7 +15,7 @@ from trainshed.client.failures import Failure
 from trainshed.kinds.reading import number
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
-from trainshed.runner import environment, mpi, pod_plan, pod_state, pod_status
+from trainshed.runner import environment, images, mpi, pod_plan, pod_state, pod_status
 from trainshed.runner.environment import Reference, Sources
 from trainshed.runner.images import Environment, NoEnvironment
 from trainshed.runner.logs import kept
@@ -256,7 +257,7 @@ class Furnishing:
             str(owner.log_file(name, attempt)),
             str(_made(owner.termination_log(name, attempt))),
         )
-        plan = pod_plan.container_plan(shared, owner.pod, spec, attempt, places, around)
+        plan = _as_somebody(pod_plan.container_plan(shared, owner.pod, spec, attempt, places, around), chosen)
         return mpi.adapted(plan, owner.pod, spec, str(mpi.FOLDER), os.path.exists)
 
     def _mounts(self, spec: Object, sources: Sources) -> tuple[Mount, ...]:
@@ -281,3 +282,10 @@ def _made(path: Path) -> Path:
         path.touch()
         path.chmod(0o666)
     return path
+
+
+def _as_somebody(plan: ContainerPlan, chosen: Environment) -> ContainerPlan:
+    """A user of an image that is not here may be shut out of what stands for it; the agent's own is not."""
+    if plan.user is None or plan.root != "/" or images.is_open_to(chosen, plan.user, plan.group):
+        return plan
+    return dataclasses.replace(plan, user=None, group=None)

@@ -6,6 +6,7 @@ Nothing is pulled. Which one an image stands for is decided by `choose` (pure); 
 from __future__ import annotations
 
 import fnmatch
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,22 @@ def look(choice: Choice, exists: Callable[[Path], bool] = Path.exists) -> Enviro
 def _conda_in(root: Path, exists: Callable[[Path], bool]) -> str:
     """Images of PyTorch keep their Python in /opt/conda."""
     return "/opt/conda/bin" if exists(root / "opt" / "conda" / "bin" / "python") else ""
+
+
+def is_open_to(environment: Environment, user: int, group: int | None) -> bool:
+    """Whether a user gets as far as the environment's Python: all folders on the way let it through."""
+    python = Path(environment.bin or environment.path) / "python"
+    try:
+        places = {*python.parents, *python.resolve().parents}
+        return all(_lets_through(place.stat(), user, group) for place in places)
+    except OSError:
+        return False
+
+
+def _lets_through(folder: os.stat_result, user: int, group: int | None) -> bool:
+    if user in (0, folder.st_uid):
+        return True
+    return bool(folder.st_mode & (0o010 if group == folder.st_gid else 0o001))
 
 
 def mounts(environment: Environment, private: Sequence[str]) -> tuple[Mount, ...]:
