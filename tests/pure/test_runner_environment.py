@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trainshed.kube.objects import JSON, Object
 from trainshed.runner import environment
-from trainshed.runner.environment import Reference, Sources, Unresolved
+from trainshed.runner.environment import Reference, Sources, TooLong, Unresolved
 
 SETTINGS: Object = {"data": {"MODE": "fast", "level": "3"}}
 PASSWORD: Object = {"data": {"token": base64.b64encode(b"s3cret").decode()}}
@@ -151,3 +151,24 @@ def test_everything_to_be_fetched_is_named() -> None:
     }
     wanted = {("configmaps", "a"), ("secrets", "b"), ("configmaps", "c"), ("secrets", "d")}
     assert set(environment.references(container)) == wanted
+
+
+# --- sizes ---
+
+
+def test_references_to_references_do_not_grow_without_bounds() -> None:
+    env: list[Object] = [{"name": "A0", "value": "x" * 10}]
+    env += [{"name": f"A{i}", "value": f"$(A{i - 1})" * 10} for i in range(1, 10)]
+    with pytest.raises(TooLong, match="becomes longer than 131071 bytes"):
+        variables(*env)
+
+
+def test_a_text_counts_by_its_bytes() -> None:
+    assert len(environment.expand("$(A)", {"A": "x" * 131071})) == 131071
+    with pytest.raises(TooLong):
+        environment.expand("$(A)", {"A": "\u00e4" * 65536})
+
+
+def test_all_variables_together_have_a_limit() -> None:
+    with pytest.raises(TooLong, match="may have 2097152 bytes in all"):
+        variables(*({"name": f"A{i}", "value": "x" * 100_000} for i in range(21)))

@@ -132,6 +132,15 @@ def test_root_is_refused_where_the_pod_says_so() -> None:
     assert message.startswith("container's runAsUser breaks non-root policy")
 
 
+def test_root_is_refused_where_nobody_is_asked_for_and_the_agent_is_root() -> None:
+    careful: Object = {"securityContext": {"runAsNonRoot": True}}
+    with pytest.raises(CannotPlan, match="container has runAsNonRoot and image will run as root") as refused:
+        planned(careful, agent=0)
+    assert refused.value.reason == "CreateContainerConfigError"
+    assert planned(careful, agent=1000).user is None
+    assert planned({"securityContext": {"runAsNonRoot": True, "runAsUser": 7}}, agent=0).user == 7
+
+
 def test_a_read_only_root_and_a_terminal_are_passed_on() -> None:
     plan = planned({"securityContext": {"readOnlyRootFilesystem": True}, "tty": True, "stdin": True})
     assert (plan.writable, plan.tty, plan.stdin) == (False, True, True)
@@ -189,3 +198,38 @@ def test_a_path_in_a_volume_may_be_built_from_variables(template: str, expected:
 def test_a_path_in_a_volume_stays_inside(template: str) -> None:
     with pytest.raises(CannotPlan):
         pod_plan.expanded({}, {"A": "1"}, template)
+
+
+# --- texts no program can be started with ---
+
+
+@pytest.mark.parametrize(
+    ("container", "field"),
+    [
+        ({"command": ["a\0b"]}, "command"),
+        ({"args": ["a\0b"]}, "args"),
+        ({"workingDir": "/a\0b"}, "workingDir"),
+        ({"terminationMessagePath": "/a\0b"}, "terminationMessagePath"),
+        ({"volumeMounts": [{"name": "v", "mountPath": "/a\0b"}]}, "volumeMounts mountPath"),
+        ({"volumeMounts": [{"name": "v", "subPath": "a\0b"}]}, "volumeMounts subPath"),
+        ({"env": [{"name": "A", "value": "a\0b"}]}, "environment variable 'A'"),
+        ({"env": [{"name": "A\0", "value": "b"}]}, "environment variable 'A\\x00'"),
+    ],
+)
+def test_a_zero_byte_is_refused_in_words(container: Object, field: str) -> None:
+    why = f'container "node": {field} has a NUL byte in it'
+    assert refusal(container) == ("CreateContainerError", why)
+
+
+def test_a_zero_byte_from_a_variable_is_no_sub_path() -> None:
+    with pytest.raises(CannotPlan, match="NUL byte"):
+        pod_plan.expanded({"name": "node"}, {"A": "a\0b"}, "$(A)")
+
+
+def test_arguments_have_a_limit() -> None:
+    env = [{"name": "A", "value": "x" * 1000}]
+    reason, message = refusal({"env": env, "args": ["$(A)" * 200]})
+    assert reason == "CreateContainerError"
+    assert message.startswith('container "node": ')
+    assert message.endswith("becomes longer than 131071 bytes")
+    assert refusal({"env": env, "args": ["$(A)" * 100] * 30})[0] == "CreateContainerError"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,6 +20,8 @@ SourceKind = Literal["configmaps", "secrets"]
 Reference = tuple[str, str]
 """Kind and name of an object in the namespace of the pod."""
 
+_SHOWN = 40
+"""So much of a text is shown in a message."""
 _REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
 _WORDS: Mapping[SourceKind, tuple[str, str]] = {
     "configmaps": ("configmap", "ConfigMap"),
@@ -27,8 +29,34 @@ _WORDS: Mapping[SourceKind, tuple[str, str]] = {
 }
 
 
+LONGEST_BYTES = 128 * 1024 - 1
+"""What Linux takes as one argument or variable (MAX_ARG_STRLEN, with the zero at its end)."""
+MOST_BYTES = 2 << 20
+"""What Linux takes of all of them together, with the usual stack."""
+
+
 class Unresolved(Exception):
     """A variable cannot be given its value yet; the message is the real node's."""
+
+
+class TooLong(Unresolved):
+    """More text than a program can be started with."""
+
+
+@dataclass(slots=True)
+class Room:
+    """What is left for a container's variables and arguments."""
+
+    left: int = MOST_BYTES
+
+    def take(self, what: str, *parts: str) -> None:
+        """Raises `TooLong` when one text, or all that was taken so far, is more than Linux takes."""
+        size = sum(map(_bytes, parts)) + len(parts)
+        if size > LONGEST_BYTES:
+            raise TooLong(f"{what} is longer than the {LONGEST_BYTES} bytes a program can be given")
+        self.left -= size
+        if self.left < 0:
+            raise TooLong(f"{what} is too much: variables and arguments may have {MOST_BYTES} bytes in all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +89,57 @@ _SINGLE: tuple[tuple[str, SourceKind], ...] = (
 )
 
 
-def variables(pod: Object, container: Object, sources: Sources) -> dict[str, str]:
+def variables(pod: Object, container: Object, sources: Sources, room: Room | None = None) -> dict[str, str]:
     """The variables in the order they were declared, those of services last; raises `Unresolved`."""
     found: dict[str, str] = {}
-    for source in entries(container, "envFrom"):
-        found.update(_bulk(pod, source, sources))
-    for variable in entries(container, "env"):
-        value = _value(pod, container, variable, found, sources)
-        if value is not None:
-            found[text(variable, "name")] = value
+    room = room or Room()
+    for name, value in _each(pod, container, found, sources):
+        room.take(f"environment variable {name[:_SHOWN]!r}", name, value)
+        found[name] = value
     return {**found, **{name: value for name, value in sources.services.items() if name not in found}}
 
 
+def _each(
+    pod: Object, container: Object, known: Mapping[str, str], sources: Sources
+) -> Iterator[tuple[str, str]]:
+    """One after the other: each may refer to those that are `known` by then."""
+    for source in entries(container, "envFrom"):
+        yield from _bulk(pod, source, sources).items()
+    for variable in entries(container, "env"):
+        value = _value(pod, container, variable, known, sources)
+        if value is not None:
+            yield text(variable, "name"), value
+
+
 def expand(template: str, *scopes: Mapping[str, str]) -> str:
-    """`$(NAME)` replaced where the name is known, `$$` by one dollar sign; anything else stays."""
+    """`$(NAME)` replaced where the name is known, `$$` by one dollar sign; anything else stays.
 
-    def replaced(found: re.Match[str]) -> str:
+    Raises `TooLong` as soon as there is too much of it: references to references grow without bounds.
+    """
+    parts: list[str] = []
+    left = LONGEST_BYTES
+    for part in _parts(template, scopes):
+        left -= _bytes(part)
+        if left < 0:
+            raise TooLong(f"{template[:_SHOWN]!r} becomes longer than {LONGEST_BYTES} bytes")
+        parts.append(part)
+    return "".join(parts)
+
+
+def _parts(template: str, scopes: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    end = 0
+    for found in _REFERENCE.finditer(template):
+        yield template[end : found.start()]
+        end = found.end()
         if found[0] == "$$":
-            return "$"
-        return next((scope[found[1]] for scope in scopes if found[1] in scope), found[0])
+            yield "$"
+        else:
+            yield next((scope[found[1]] for scope in scopes if found[1] in scope), found[0])
+    yield template[end:]
 
-    return _REFERENCE.sub(replaced, template)
+
+def _bytes(part: str) -> int:
+    return len(part) if part.isascii() else len(part.encode(errors="replace"))
 
 
 def _bulk(pod: Object, source: Object, sources: Sources) -> dict[str, str]:

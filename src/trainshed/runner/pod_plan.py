@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from trainshed.kinds.core.resources import parsed
-from trainshed.kinds.reading import is_true, mapping, number, texts
+from trainshed.kinds.reading import entries, is_true, mapping, number, texts
 from trainshed.kube import quantities
 from trainshed.kube.objects import JSON, Object, dig, text
 from trainshed.runner import environment, gpus
-from trainshed.runner.environment import Sources
+from trainshed.runner.environment import Room, Sources
 from trainshed.runner.images import Environment, search_path
 from trainshed.runner.plan import SHM_BYTES, ContainerPlan, Limits, Mount, PodPlan
 
 _LONGEST_HOSTNAME = 63
+_ROOT_USER = "container's runAsUser breaks non-root policy"
+_ROOT_IMAGE = "container has runAsNonRoot and image will run as root"
 
 
 class CannotPlan(Exception):
@@ -47,6 +49,8 @@ class Surroundings:
     """Visible GPUs; None where the machine has none."""
     inherited: Mapping[str, str] = field(default_factory=dict)
     """HOME, LANG and PATH of the machine."""
+    agent: int | None = None
+    """The user who runs what asks for none."""
 
 
 # --- pod --------------------------------------------------------------------------------------------------
@@ -90,15 +94,17 @@ def container_plan(
     shared: PodPlan, pod: Object, container: Object, attempt: int, places: Places, around: Surroundings
 ) -> ContainerPlan:
     """One run of a container; raises `CannotPlan`."""
-    declared = _declared(pod, container, around.sources)
+    sound(container)
+    room = Room()
+    declared = _declared(pod, container, around.sources, room)
     variables = {**_given(shared, around), **declared}
-    user, group = _identity(pod, container)
+    user, group = _identity(pod, container, around.agent)
     policy = text(container, "terminationMessagePath") or "/dev/termination-log"
     return ContainerPlan(
         pod=shared,
         name=text(container, "name"),
         attempt=attempt,
-        argv=_argv(container, declared, around.environment),
+        argv=_argv(container, declared, around.environment, room),
         env=tuple(variables.items()),
         workdir=text(container, "workingDir") or "/",
         mounts=around.mounts,
@@ -115,11 +121,31 @@ def container_plan(
     )
 
 
-def _declared(pod: Object, container: Object, sources: Sources) -> dict[str, str]:
+def sound(container: Object) -> None:
+    """No text of it has a zero byte, which ends every text a program is started with."""
+    for member in ("workingDir", "terminationMessagePath"):
+        _whole(container, member, text(container, member))
+    for member in ("command", "args"):
+        _whole(container, member, *texts(container, member))
+    for mount in entries(container, "volumeMounts"):
+        for member in ("mountPath", "subPath", "subPathExpr"):
+            _whole(container, f"volumeMounts {member}", text(mount, member))
+
+
+def _whole(container: Object, field: str, *values: str) -> None:
+    if any("\0" in value for value in values):
+        why = f'container "{text(container, "name")}": {field} has a NUL byte in it'
+        raise CannotPlan("CreateContainerError", why)
+
+
+def _declared(pod: Object, container: Object, sources: Sources, room: Room) -> dict[str, str]:
     try:
-        return environment.variables(pod, container, sources)
+        found = environment.variables(pod, container, sources, room)
     except environment.Unresolved as unresolved:
         raise CannotPlan("CreateContainerConfigError", str(unresolved)) from unresolved
+    for name, value in found.items():
+        _whole(container, f"environment variable {name!r}", name, value)
+    return found
 
 
 def _given(shared: PodPlan, around: Surroundings) -> dict[str, str]:
@@ -136,7 +162,9 @@ def _given(shared: PodPlan, around: Surroundings) -> dict[str, str]:
     return {**given, **gpus.variables(around.devices)}
 
 
-def _argv(container: Object, variables: Mapping[str, str], chosen: Environment) -> tuple[str, ...]:
+def _argv(
+    container: Object, variables: Mapping[str, str], chosen: Environment, room: Room
+) -> tuple[str, ...]:
     """Images have no entry point here, so arguments alone have nothing to be the arguments of."""
     command, args = texts(container, "command"), texts(container, "args")
     if not command:
@@ -147,10 +175,20 @@ def _argv(container: Object, variables: Mapping[str, str], chosen: Environment) 
             f'container "{name}" has {have}, and image "{image}" is {chosen.words()}, '
             "which has no entry point: set its command",
         )
-    return tuple(environment.expand(part, variables) for part in (*command, *args))
+    return tuple(_argument(container, part, variables, room) for part in (*command, *args))
 
 
-def _identity(pod: Object, container: Object) -> tuple[int | None, int | None]:
+def _argument(container: Object, part: str, variables: Mapping[str, str], room: Room) -> str:
+    try:
+        found = environment.expand(part, variables)
+        room.take("an argument", found)
+    except environment.TooLong as why:
+        name = text(container, "name")
+        raise CannotPlan("CreateContainerError", f'container "{name}": {why}') from why
+    return found
+
+
+def _identity(pod: Object, container: Object, agent: int | None) -> tuple[int | None, int | None]:
     def chosen(member: str) -> JSON:
         own = dig(container, "securityContext", member)
         return dig(pod, "spec", "securityContext", member) if own is None else own
@@ -158,8 +196,8 @@ def _identity(pod: Object, container: Object) -> tuple[int | None, int | None]:
     # A pod's files belong to its fsGroup. Sandboxes have one group only: where none is asked for, this one.
     user, group = chosen("runAsUser"), chosen("runAsGroup")
     group = dig(pod, "spec", "securityContext", "fsGroup") if group is None else group
-    if chosen("runAsNonRoot") is True and user == 0:
-        why = "container's runAsUser breaks non-root policy"
+    if chosen("runAsNonRoot") is True and (agent if user is None else user) == 0:
+        why = _ROOT_IMAGE if user is None else _ROOT_USER
         uid = text(pod, "metadata", "uid")
         name = f"{text(pod, 'metadata', 'name')}_{text(pod, 'metadata', 'namespace')}({uid})"
         message = f'{why} (pod: "{name}", container: {text(container, "name")})'
@@ -189,6 +227,7 @@ def limits(container: Object) -> Limits:
 def expanded(container: Object, declared: Mapping[str, str], template: str) -> str:
     """A subPathExpr: unknown names are an error there, not text."""
     found = environment.expand(template, declared)
+    _whole(container, "volumeMounts subPathExpr", found)
     if "$(" in found:
         why = f"cannot expand environment variables in {template}: no such variable"
         raise CannotPlan("CreateContainerConfigError", why)
