@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bench import logs, sandbox, server, store
+from bench import jobs, logs, sandbox, server, store
 
 
 def main() -> None:
@@ -16,6 +16,8 @@ def main() -> None:
     asyncio.run(sandbox.main())
     print("\n# a log, against cat\n")
     logs.main()
+    print("\n# whole jobs, against bare torchruns\n")
+    jobs.main()
 
 
 if __name__ == "__main__":
