@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from trainshed.kube.objects import JSON, Object
+from trainshed.runner import pod_state
 from trainshed.runner.environment import Sources
+from trainshed.runner.pod_state import PodState
 from trainshed.runner.volumes import hostpaths, preparing, subpaths, wanted, writing
 from trainshed.runner.volumes.payloads import File, Payload
 from trainshed.runner.volumes.preparing import Grounds, NotReady
@@ -160,3 +162,38 @@ def test_an_object_that_went_away_leaves_its_files(tmp_path: Path) -> None:
     found = preparing.prepare(pod, volumes, grounds, there, {}, DATED)["v"]
     preparing.refresh(pod, volumes, grounds, Sources(), {}, DATED)
     assert shown(Path(found.path)) == {"a": "1"}
+
+
+def test_files_that_cannot_be_written_are_told_of_and_the_rest_goes_on(tmp_path: Path) -> None:
+    volumes: list[JSON] = [{"name": name, "configMap": {"name": "c"}} for name in ("v", "w")]
+    pod: Object = {"metadata": {"namespace": "ns"}, "spec": {"volumes": volumes}}
+    wishes, grounds = wanted.volumes(pod), Grounds(tmp_path, tmp_path)
+    (tmp_path / "volumes").mkdir()
+    (tmp_path / "volumes" / "v").touch()
+    there = Sources({("configmaps", "c"): {"data": {"a": "1"}}})
+    (trouble,) = preparing.refresh(pod, wishes, grounds, there, {}, DATED)
+    assert trouble.startswith('volume "v": ')
+    assert shown(tmp_path / "volumes" / "w") == {"a": "1"}
+
+
+@pytest.mark.parametrize(
+    ("sub", "why"),
+    [
+        ("x" * 300, f"subPath {'x' * 80}… cannot be made: File name too long"),
+        ("a\0b", "subPath a\\0b cannot be made: "),
+        ("file/below", "subPath file/below cannot be made: Not a directory"),
+    ],
+)
+def test_a_sub_path_that_cannot_be_made_is_refused_in_words(tmp_path: Path, sub: str, why: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(subpaths.Outside) as refused:
+        subpaths.ready(str(tmp_path), sub)
+    assert str(refused.value).startswith(why)
+
+
+def test_a_note_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
+    state = PodState("ns", "p", "10.0.0.1")
+    pod_state.write(tmp_path, state)
+    (tmp_path / ".state.json").mkdir()
+    pod_state.note(tmp_path, drained=True)
+    assert pod_state.read(tmp_path) == state

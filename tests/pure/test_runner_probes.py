@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,15 @@ def test_one_endless_line_is_cut() -> None:
 
 def test_a_log_that_is_not_there_says_nothing(tmp_path: Path) -> None:
     assert tails.last_words(tmp_path / "none", tmp_path / "none", 1) == ""
+
+
+async def test_all_output_is_read_and_its_beginning_kept() -> None:
+    program = "import os; os.write(2, b'e' * 300_000); os.write(1, b'o' * 300_000)"
+    running = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    assert running.stdout is not None
+    assert running.stderr is not None
+    async with asyncio.timeout(20), actions.reading(running.stdout, running.stderr) as said:
+        assert await running.wait() == 0
+    assert said == [b"o" * 10240, b"e" * 10240]

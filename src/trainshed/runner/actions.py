@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +14,8 @@ from trainshed.kube.objects import Object, text
 from trainshed.runner.engine import CannotStart, Engine, NotRunning
 
 _MOST_OUTPUT: Final = 10 * 1024
+_PART: Final = 64 * 1024
+_LATE_SECONDS: Final = 0.5
 _AGENT: Final = "kube-probe/1.35"
 
 
@@ -45,7 +48,7 @@ async def act(target: Target, action: Object, within: float) -> Answer:
         command = texts(action, "exec", "command")
         what = f"command {command!r} timed out" if command else "timed out"
         return Answer(False, f"{what} after {within:g}s")
-    except (NotRunning, CannotStart, OSError) as failed:
+    except (NotRunning, CannotStart, OSError, ValueError) as failed:
         return Answer(False, str(failed))
 
 
@@ -68,12 +71,33 @@ async def _run(target: Target, command: list[str]) -> Answer:
         target.uid, target.name, command, env=target.env, tty=False, stdin=False
     )
     try:
-        said = await session.stdout.read(_MOST_OUTPUT)
-        if session.stderr is not None:
-            said += await session.stderr.read(_MOST_OUTPUT)
-        return Answer(await session.wait() == 0, said.decode(errors="replace"))
+        streams = [one for one in (session.stdout, session.stderr) if one is not None]
+        async with reading(*streams) as said:
+            code = await session.wait()
+        return Answer(code == 0, b"".join(said)[:_MOST_OUTPUT].decode(errors="replace"))
     finally:
         await session.kill()
+
+
+@contextlib.asynccontextmanager
+async def reading(*streams: asyncio.StreamReader) -> AsyncIterator[list[bytearray]]:
+    """What streams begin with, while all of them are read, lest their writer waits for ever.
+
+    What it left running may hold them open: they are not waited for much longer than it.
+    """
+    said = [bytearray() for _ in streams]
+    readers = [asyncio.ensure_future(_read(*pair)) for pair in zip(streams, said, strict=True)]
+    try:
+        yield said
+        await asyncio.wait(readers, timeout=_LATE_SECONDS)
+    finally:
+        for reader in readers:
+            reader.cancel()
+
+
+async def _read(stream: asyncio.StreamReader, said: bytearray) -> None:
+    while part := await stream.read(_PART):
+        said += part[: _MOST_OUTPUT - len(said)]
 
 
 def _port(target: Target, action: Object) -> int:

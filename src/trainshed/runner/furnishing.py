@@ -71,6 +71,7 @@ class Furnishing:
         self._volumes: list[Volume] = []
         self._prepared: dict[str, Prepared] = {}
         self._plan: PodPlan | None = None
+        self._troubled = False
 
     # --- pod ---
 
@@ -97,9 +98,12 @@ class Furnishing:
             text(owner.pod, "spec", "nodeName"),
             dict(site.devices.assign(owner.pod)),
         )
-        pod_state.write(owner.folder, state)
         began = pod_status.began(owner.pod) or site.clock()
-        kept.write(site.folders.logs, kept.note_of(owner.pod, started=began))
+        try:
+            pod_state.write(owner.folder, state)
+            kept.write(site.folders.logs, kept.note_of(owner.pod, started=began))
+        except OSError as why:
+            log.warning("pod %s is not noted: %s", owner.uid, why)
 
     def _pod_plan(self) -> PodPlan:
         owner, site = self._owner, self._site
@@ -187,7 +191,10 @@ class Furnishing:
             log.info("volumes of pod %s are not refreshed: %s", self._owner.uid, trouble)
             return
         dated = self._site.clock().strftime("%Y_%m_%d_%H_%M_%S")
-        preparing.refresh(self._owner.pod, self._volumes, self._grounds(), sources, tokens, dated)
+        troubles = preparing.refresh(self._owner.pod, self._volumes, self._grounds(), sources, tokens, dated)
+        if troubles and not self._troubled:
+            log.warning("volumes of pod %s are not refreshed: %s", self._owner.uid, "; ".join(troubles))
+        self._troubled = bool(troubles)
 
     async def remove(self) -> None:
         """Give everything back."""
@@ -250,12 +257,13 @@ class Furnishing:
             (*self._site.mounts(chosen), *self._mounts(spec, sources)),
             self._site.devices.visible(owner.pod, name),
             self._site.inherited(),
+            os.geteuid(),
         )
         places = Places(
             shared.folder,
             shared.hosts,
             str(owner.log_file(name, attempt)),
-            str(_made(owner.termination_log(name, attempt))),
+            _made(owner.termination_log(name, attempt)),
         )
         plan = _as_somebody(pod_plan.container_plan(shared, owner.pod, spec, attempt, places, around), chosen)
         return mpi.adapted(plan, owner.pod, spec, str(mpi.FOLDER), os.path.exists)
@@ -267,21 +275,24 @@ class Furnishing:
             variables = environment.variables(self._owner.pod, spec, sources)
             return pod_plan.expanded(spec, variables, template)
 
+        pod_plan.sound(spec)
         try:
             return mounts.mounts(spec, self._prepared, expand, subpaths.ready)
-        except subpaths.Outside as why:
-            raise CannotPlan("CreateContainerConfigError", str(why)) from why
-        except environment.Unresolved as why:
+        except (subpaths.Outside, environment.Unresolved) as why:
             raise CannotPlan("CreateContainerConfigError", str(why)) from why
 
 
-def _made(path: Path) -> Path:
-    """An empty file that any user may write to: the container's last words."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        path.touch()
-        path.chmod(0o666)
-    return path
+def _made(path: Path) -> str:
+    """An empty file that any user may write to: the container's last words. No path where it cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.touch()
+            path.chmod(0o666)
+    except OSError as why:
+        log.warning("there will be no last words in %s: %s", path, why)
+        return ""
+    return str(path)
 
 
 def _as_somebody(plan: ContainerPlan, chosen: Environment) -> ContainerPlan:

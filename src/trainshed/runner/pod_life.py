@@ -296,8 +296,14 @@ class PodLife:
             self._stop = Stop("drained", *_SHUTDOWN)
         self._over = True
         self._sandboxed = False
-        kept.write(self.site.folders.logs, kept.note_of(self.pod, self._began, self.site.clock()))
+        self._note_end()
         await self._tell_end()
+
+    def _note_end(self) -> None:
+        try:
+            kept.write(self.site.folders.logs, kept.note_of(self.pod, self._began, self.site.clock()))
+        except OSError as why:
+            log.warning("the end of pod %s/%s is not noted: %s", self.namespace, self.name, why)
 
     async def _tell_end(self) -> None:
         """Nothing is given back before the server knows: until then the engine's records tell it too."""

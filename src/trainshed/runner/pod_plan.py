@@ -112,7 +112,7 @@ def container_plan(
         writable=not is_true(container, "securityContext", "readOnlyRootFilesystem"),
         log=places.log,
         termination_log=places.termination_log,
-        termination_path=policy,
+        termination_path=policy if places.termination_log else "",
         limits=limits(container),
         user=user,
         group=group,

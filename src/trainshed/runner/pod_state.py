@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import msgspec
 
 from trainshed.kube.objects import Object
+
+log = logging.getLogger(__name__)
 
 NAME = "state.json"
 
@@ -54,15 +57,19 @@ def all_in(pods: Path) -> Iterator[tuple[str, PodState]]:
 
 def mark_drained(pods: Path) -> None:
     """Note for all pods that their containers did not end by themselves."""
-    for uid, state in all_in(pods):
-        write(pods / uid, msgspec.structs.replace(state, drained=True))
+    for uid, _ in all_in(pods):
+        note(pods / uid, drained=True)
 
 
 def note(folder: Path, **changes: object) -> None:
-    """Change some of what is remembered; nothing where nothing is."""
+    """Change some of what is remembered; nothing where nothing is, or the disk is full."""
     state = read(folder)
-    if state is not None:
+    if state is None:
+        return
+    try:
         write(folder, msgspec.structs.replace(state, **changes))
+    except OSError as why:
+        log.warning("%s is not noted for pod %s: %s", ", ".join(changes), folder.name, why)
 
 
 def remove(folder: Path) -> None:

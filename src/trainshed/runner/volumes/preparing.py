@@ -41,21 +41,29 @@ def prepare(
             found[volume.name] = _prepare(pod, volume, grounds, sources, tokens, dated)
         except (payloads.Incomplete, hostpaths.WrongPath) as why:
             raise NotReady(f'MountVolume.SetUp failed for volume "{volume.name}" : {why}') from why
-        except OSError as why:
-            raise NotReady(f'MountVolume.SetUp failed for volume "{volume.name}" : {why.strerror}') from why
+        except (OSError, ValueError) as why:
+            words = why.strerror if isinstance(why, OSError) else why
+            raise NotReady(f'MountVolume.SetUp failed for volume "{volume.name}" : {words}') from why
     return found
 
 
 def refresh(
     pod: Object, volumes: Sequence[Volume], grounds: Grounds, sources: Sources, tokens: Tokens, dated: str
-) -> None:
-    """Bring files up to date that are made from objects; what went missing keeps its last content."""
+) -> list[str]:
+    """Bring files up to date that are made from objects; what went missing keeps its last content.
+
+    So does what cannot be written: why, is returned.
+    """
+    troubles = []
     for volume in volumes:
         if isinstance(volume, Files):
             try:
                 _prepare(pod, volume, grounds, sources, tokens, dated)
             except payloads.Incomplete:
                 continue
+            except (OSError, ValueError) as why:
+                troubles.append(f'volume "{volume.name}": {why}')
+    return troubles
 
 
 def _prepare(

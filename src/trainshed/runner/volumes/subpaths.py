@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+_SHOWN = 80
+
 
 class Outside(Exception):
-    pass
+    """A subPath that cannot be had; the message says why."""
 
 
 def ready(volume: str, sub: str) -> str:
-    """The real path of a subPath; raises `Outside` when a link in the volume leads out of it."""
-    root = Path(volume).resolve()
+    """The real path of a subPath; raises `Outside` when a link leads out of it, or it cannot be made."""
+    try:
+        return _ready(Path(volume).resolve(), sub)
+    except (OSError, ValueError, RuntimeError) as why:
+        words = why.strerror if isinstance(why, OSError) else str(why)
+        raise Outside(f"subPath {_shown(sub)} cannot be made: {words}") from why
+
+
+def _ready(root: Path, sub: str) -> str:
     if root.is_file():
         raise Outside(f"subPath {sub} is inside a file")
     path = root / sub
@@ -21,3 +30,8 @@ def ready(volume: str, sub: str) -> str:
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o777)
     return str(path.resolve())
+
+
+def _shown(sub: str) -> str:
+    plain = sub.replace("\0", "\\0")
+    return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"
