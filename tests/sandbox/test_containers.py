@@ -202,3 +202,22 @@ async def test_a_container_that_was_killed_can_be_started_again(bench: Workbench
         await bench.engine.signal(pod.uid, "main", 9, everyone=True)
         assert (await bench.end(plan)).code == 137
     assert [one.attempt for one in await bench.engine.adopt()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("host_pid", [False, True])
+async def test_settings_of_the_machine_can_be_read_but_not_written(bench: Workbench, host_pid: bool) -> None:
+    script = """
+        for name in vm/swappiness kernel/core_pattern net/ipv4/ip_forward kernel/hostname; do
+            value=$(cat /proc/sys/$name)
+            (echo "$value" > /proc/sys/$name) 2>/dev/null && echo "wrote $name"
+        done
+        (echo > /proc/sysrq-trigger) 2>/dev/null && echo "wrote sysrq-trigger"
+        cat /proc/sys/kernel/hostname
+        test -e /proc/sys/net/ipv4/conf/lo
+    """
+    pod = await bench.pod("reader", host_pid=host_pid)
+    assert await bench.said(bench.container(pod, "sh", "-c", script)) == "reader"
+
+
+async def test_a_container_may_still_be_the_first_to_go_when_memory_is_short(bench: Workbench) -> None:
+    assert await bench.shell("echo 900 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj") == "900"

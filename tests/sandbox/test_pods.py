@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from tests.sandbox.workbench import Workbench, appears, exchange, exists, processes_naming, read, until
 from trainshed.runner.engine import NotRunning
+from trainshed.runner.sandbox.engine import SandboxEngine
 
 _ECHO = """
 import socket
@@ -171,3 +173,19 @@ async def test_many_pods_can_be_opened_at_once(bench: Workbench) -> None:
 
 def test_the_host_has_no_interface_of_pods(tmp_path: Path) -> None:
     assert "pods" not in [name for _, name in socket.if_nameindex()]
+
+
+async def test_the_engines_folder_may_be_behind_a_link() -> None:
+    with tempfile.TemporaryDirectory(prefix="trainshed-link-", dir="/var/tmp") as name:
+        folder = Path(name)
+        for real, link in (("real", "link"), ("keys", "secret")):
+            (folder / real).mkdir()
+            (folder / link).symlink_to(real)
+        (folder / "keys" / "key").touch()
+        engine = SandboxEngine(folder / "link" / "engine", hidden=[folder / "secret"])
+        await engine.start()
+        try:
+            bench = Workbench(engine, folder)
+            assert await bench.shell(f"echo up; ls -A {folder}/keys; ls -A {folder}/real/engine") == "up"
+        finally:
+            await engine.stop()

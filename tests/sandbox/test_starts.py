@@ -9,6 +9,7 @@ import pytest
 from tests.sandbox.workbench import Workbench, read
 from trainshed.runner.engine import CannotStart
 from trainshed.runner.plan import Mount
+from trainshed.runner.sandbox.launch import joined
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,44 @@ async def test_a_command_that_cannot_be_run_is_refused_in_words(
         await bench.start(replace(plan, mounts=(Mount("/data", "ro-bind", str(data)),)))
     assert refused.value.reason == "StartError"
     assert await bench.engine.adopt() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"env": (("A", "x\0--ro-bind\0/etc\0/mnt"),)}, "the environment variable A contains a NUL byte"),
+        ({"env": (("A\0B", "x"),)}, "an environment variable's name contains a NUL byte"),
+        ({"argv": ("true", "\0")}, "an argument of the command contains"),
+        ({"workdir": "/\0"}, "the working directory contains"),
+        ({"mounts": (Mount("/d\0", "tmpfs"),)}, "a mount's target contains"),
+        ({"mounts": (Mount("/d", "bind", "/\0"),)}, "a mount's source contains"),
+        ({"termination_path": "/dev/\0"}, "the termination message path contains"),
+        ({"name": "a\0b"}, "the container's name contains"),
+    ],
+)
+async def test_words_that_would_become_several_are_refused(
+    bench: Workbench, change: dict[str, object], words: str
+) -> None:
+    pod = await bench.pod()
+    with pytest.raises(CannotStart, match=words) as refused:
+        await bench.start(replace(bench.container(pod, "true"), **change))  # type: ignore[arg-type]
+    assert refused.value.reason == "StartError"
+    assert await bench.said(bench.container(pod, "echo", "well")) == "well"
+
+
+async def test_a_pod_whose_name_contains_a_nul_byte_harms_no_other(bench: Workbench) -> None:
+    pod = await bench.pod()
+    with pytest.raises(OSError, match="null"):
+        await bench.engine.open_pod(replace(pod, uid="a\0b"))
+    with pytest.raises(CannotStart, match="the hostname contains"):
+        await bench.start(bench.container(replace(pod, hostname="a\0b"), "true"))
+    assert await bench.said(bench.container(pod, "echo", "well")) == "well"
+
+
+def test_no_word_for_bubblewrap_is_split() -> None:
+    assert joined(["--a", "b"]) == b"--a\0b\0"
+    with pytest.raises(ValueError, match="NUL"):
+        joined(["--a", "b\0--c"])
 
 
 async def test_a_working_directory_that_is_a_file_is_refused(bench: Workbench) -> None:

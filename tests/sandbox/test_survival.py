@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.workbench import WAIT_SECONDS, Workbench, appears, exists, processes_naming, until
-from trainshed.runner.engine import NotRunning
+from trainshed.runner.engine import CannotStart, NotRunning
 from trainshed.runner.plan import ContainerPlan, Mount
 from trainshed.runner.process import records
 from trainshed.runner.sandbox.engine import SandboxEngine
@@ -189,3 +189,59 @@ async def test_a_signal_for_everyone_reaches_children_too(bench: Workbench) -> N
 async def test_nobody_waits_for_runs_that_never_were(bench: Workbench) -> None:
     with pytest.raises(NotRunning):
         await bench.engine.wait("nobody", "main", 0)
+
+
+def _starting(folder: Path) -> list[int]:
+    """Supervisors, children of the holder."""
+    holder = _holder(folder)
+    children = Path(f"/proc/{holder}/task/{holder}/children").read_text().split()
+    return [int(pid) for pid in children if _name(pid) == "trainshed-pod"]
+
+
+def _name(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+async def test_a_container_whose_supervisor_was_killed_at_the_start_can_be_started(bench: Workbench) -> None:
+    pod = await bench.pod("one")
+    pipe = bench.folder / "one" / "pipe"
+    os.mkfifo(pipe, 0o755)  # whoever looks what kind of program it is waits for long
+    mounts = (Mount("/data", "ro-bind", str(pipe.parent)),)
+    starting = asyncio.create_task(bench.start(replace(bench.container(pod, "/data/pipe"), mounts=mounts)))
+    await until(lambda: _starting(bench.folder), "a supervisor")
+    os.kill(_starting(bench.folder)[0], signal.SIGKILL)
+    with pytest.raises(CannotStart, match="without a word"):
+        await starting
+    place = records.folder(str(bench.folder / "engine"), pod.uid, "main", 0)
+    await until(lambda: not exists(place), "nothing on record")
+    assert await bench.said(bench.container(pod, "echo", "now")) == "now"
+
+
+async def test_an_end_that_cannot_be_written_yet_is_written_later(bench: Workbench) -> None:
+    container = await _waiting_container(bench)
+    ((place, run),) = records.runs(str(bench.folder / "engine"))
+    os.mkdir(f"{place}/exit.json")  # as good as a full disk
+    (bench.folder / "one" / "go").touch()
+    await until(lambda: not exists(f"/proc/{run.pid}"), "its end")
+    await asyncio.sleep(1)
+    assert records.read_run(place) == run
+    os.rmdir(f"{place}/exit.json")
+    await until(lambda: records.read_ending(place), "a record")
+    assert (await bench.end(container)).code == 5
+
+
+async def test_the_holder_lives_on_when_a_loss_cannot_be_written_yet(bench: Workbench) -> None:
+    container = await _waiting_container(bench)
+    ((place, run),) = records.runs(str(bench.folder / "engine"))
+    holder = _holder(bench.folder)
+    os.mkdir(f"{place}/exit.json")
+    os.kill(run.supervisor.pid, signal.SIGKILL)
+    await until(lambda: not exists(f"/proc/{run.supervisor.pid}"), "its end")
+    assert await bench.said(bench.container(await bench.pod("two"), "echo", "well")) == "well"
+    os.rmdir(f"{place}/exit.json")
+    await until(lambda: records.read_ending(place), "a record")
+    assert (await bench.end(container)).code == 137
+    assert _holder(bench.folder) == holder

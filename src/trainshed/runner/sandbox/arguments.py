@@ -25,6 +25,8 @@ CAPABILITIES = (
 """What root keeps in a container, as in other runtimes, but for making device nodes."""
 CAPABILITY_MASK = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 29, 31))
 """The same as the kernel numbers them."""
+_GUARDED = ("/proc/sys", "/proc/sysrq-trigger", "/proc/fs")
+"""Settings of the whole machine, which root could change; bubblewrap itself covers the like of interrupts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def arguments(plan: ContainerPlan, room: Room, mounts: Sequence[Mount]) -> list[
     words = ["--die-with-parent", "--bind" if plan.writable else "--ro-bind", room.tree, "/"]
     for source, target in room.binds:
         words += ["--ro-bind", source, target]
-    words += ["--bind", "/proc", "/proc"] if plan.pod.host_pid else ["--proc", "/proc"]
+    words += _processes(plan)
     words += ["--dev", "/dev", "--ro-bind", "/sys", "/sys", "--tmpfs", "/run"]
     if room.shm:
         words += ["--bind", room.shm, "/dev/shm"]
@@ -66,6 +68,35 @@ def arguments(plan: ContainerPlan, room: Room, mounts: Sequence[Mount]) -> list[
     devices = dict.fromkeys((*plan.devices, *(room.gpus if has_gpus(plan) else ())))
     words += [word for device in devices for word in ("--dev-bind-try", device, device)]
     return [*words, *_identity(plan, room), *_environment(plan), "--chdir", plan.workdir or "/"]
+
+
+def trouble_with_words(plan: ContainerPlan) -> str | None:
+    """Bubblewrap takes a NUL byte for the end of a word: what follows would be an option of its own."""
+    for what, word in _given(plan):
+        if "\0" in word:
+            return f"{what} contains a NUL byte: {word!r}"
+    return None
+
+
+def _given(plan: ContainerPlan) -> Iterable[tuple[str, str]]:
+    """All words of a plan that others have chosen."""
+    pod = plan.pod
+    yield from (("an argument of the command", word) for word in plan.argv)
+    yield from (("an environment variable's name", name) for name, _ in plan.env)
+    yield from ((f"the environment variable {name}", value) for name, value in plan.env)
+    yield from (("a mount's target", mount.target) for mount in plan.mounts)
+    yield from (("a mount's source", mount.source) for mount in plan.mounts)
+    yield from (("a device", device) for device in plan.devices)
+    yield from (("the working directory", plan.workdir), ("the root folder", plan.root))
+    yield from (("the termination message path", plan.termination_path), ("the hostname", pod.hostname))
+    yield from (("the termination log", plan.termination_log), ("the log", plan.log))
+    yield from (("the pod's uid", pod.uid), ("the container's name", plan.name))
+
+
+def _processes(plan: ContainerPlan) -> Iterable[str]:
+    if plan.pod.host_pid:
+        return ["--ro-bind", "/proc", "/proc"]
+    return ["--proc", "/proc", *(word for path in _GUARDED for word in ("--ro-bind-try", path, path))]
 
 
 def has_gpus(plan: ContainerPlan) -> bool:

@@ -81,6 +81,10 @@ class Cgroups:
                         _put(f"{path}/{file}", value)
         return tuple(dict.fromkeys(made))
 
+    def named(self, name: str) -> tuple[str, ...]:
+        """The folders of a group that may have been made."""
+        return tuple(dict.fromkeys(f"{parent}/{name}" for _, parent in self.parents))
+
     def remove(self) -> None:
         """The groups we hang ours into, with all that is left in them."""
         for parent in dict.fromkeys(path for _, path in self.parents):

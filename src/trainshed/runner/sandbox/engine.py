@@ -22,6 +22,7 @@ from trainshed.runner.process.records import Run
 from trainshed.runner.process.runs import Runs, moment
 from trainshed.runner.process.session import CommandSession
 from trainshed.runner.sandbox import wire
+from trainshed.runner.sandbox.arguments import trouble_with_words
 from trainshed.runner.sandbox.features import UNKNOWN, describe
 from trainshed.runner.sandbox.kit import Options
 from trainshed.runner.sandbox.link import Link, receive
@@ -36,8 +37,8 @@ class SandboxEngine:
     def __init__(
         self, folder: Path, *, hidden: Sequence[Path] = (), prefix: str = PREFIX, overlay: bool = True
     ) -> None:
-        self._folder = str(folder.absolute())
-        concealed = tuple(str(path.absolute()) for path in (folder, *hidden))
+        self._folder = os.path.realpath(folder)
+        concealed = tuple(map(os.path.realpath, (folder, *hidden)))
         self._link = Link(
             Options(
                 self._folder,
@@ -96,6 +97,8 @@ class SandboxEngine:
     # --- containers ---------------------------------------------------------------------------------------
 
     async def run(self, plan: ContainerPlan) -> Started:
+        if words := trouble_with_words(plan):
+            raise CannotStart("StartError", words)
         try:
             answer, _ = await self._link.ask({"do": "run", "plan": wire.plain(plan)})
             if "missing" in answer:  # a holder that has come anew knows of no pods without containers

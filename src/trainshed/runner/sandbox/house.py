@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from trainshed.kube.objects import Object as Message
 
 _SPARE_LAYERS = 32
+_PAUSE_SECONDS = 0.5
+"""Between attempts to write down an end, on a disk that may be full."""
 _LOST = "the process that looked after the container was killed"
 
 Done = Callable[[str], None]
@@ -139,8 +141,9 @@ class House:
         if room is None or room.farewells:
             raise LookupError(f"pod {plan.pod.namespace}/{plan.pod.name} is not open")
         place = records.folder(self.kit.options.folder, plan.pod.uid, plan.name, plan.attempt)
-        if os.path.isdir(place):
+        if records.read_run(place) is not None or any(one.place == place for one in self._of(plan.pod.uid)):
             raise LookupError(f"container {plan.name} has run for the {plan.attempt}. time already")
+        layers.remove(place)  # of a start that was cut short
         layer = self._layer()
         job = Job(plan, self.kit, room.pod, Layer(layer), place, self.kit.base())
         keep = [connection.fileno(), *room.pod.spaces.values()]
@@ -189,12 +192,30 @@ class House:
         del self._supervised[one.pid]
         is_clean = one.is_child and os.waitpid(one.pid, 0)[1] == 0
         run = records.read_run(one.place)
-        if run is not None and records.read_ending(one.place) is None:
-            records.write_lost(one.place, run, _LOST)
+        if run is None:
+            self._forget(one)
+        elif records.read_ending(one.place) is None:
+            self._record_loss(one)
             cgroups.remove(run.cgroups)
             is_clean = False
         self._return(one.layer, is_clean)
         self._leave(one.pod)
+
+    def _forget(self, one: Supervised) -> None:
+        """It was killed before its container ran; whoever waits for that has seen the connection close."""
+        container, _, attempt = os.path.basename(one.place).rpartition(".")
+        layers.remove(one.place)
+        cgroups.remove(self.kit.cgroups.named(f"{one.pod}-{container}-{attempt}"))
+
+    def _record_loss(self, one: Supervised) -> None:
+        """Until there is room for it, or nobody is left to read it."""
+        run = records.read_run(one.place)
+        if run is None or run.supervisor.pid != one.pid:
+            return
+        try:
+            records.write_lost(one.place, run, _LOST)
+        except OSError:
+            self._reactor.later(_PAUSE_SECONDS, lambda: self._record_loss(one))
 
     def _layer(self) -> str:
         if self._spare:

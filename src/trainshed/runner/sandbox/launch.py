@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import termios
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainshed.runner.plan import ContainerPlan
@@ -95,12 +96,19 @@ class Recipe:
     stage: Stage | None = None
 
 
+def joined(words: Sequence[str]) -> bytes:
+    """As bubblewrap reads them from a file."""
+    if any("\0" in word for word in words):
+        raise ValueError("a word for bubblewrap contains a NUL byte")
+    return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
 def launch(recipe: Recipe) -> Launch:
     status, told = os.pipe()
     os.set_blocking(status, False)
     # Not on the command line: everybody may read that, and there are secrets in the environment.
     given = os.memfd_create("arguments", 0)
-    os.write(given, b"".join(os.fsencode(word) + b"\0" for word in recipe.words))
+    os.write(given, joined(recipe.words))
     os.lseek(given, 0, os.SEEK_SET)
     pid = os.fork()
     if pid == 0:

@@ -63,7 +63,7 @@ class Desk:
                     self._stop(connection)
         except LookupError as error:
             _reply(connection, {"missing": str(error)})
-        except OSError as error:
+        except (OSError, ValueError) as error:  # such as a name with a NUL byte
             _reply(connection, {"error": str(error)})
 
     def _facts(self) -> Message:

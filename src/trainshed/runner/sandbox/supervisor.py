@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from trainshed.kube.objects import Object as Message
 
 _DRAIN_SECONDS = 5.0
+_PAUSE_SECONDS = 0.5
+"""Between attempts to write down the end, on a disk that may be full."""
 _MADE_BY_BWRAP = ("/dev/", "/proc/", "/run/", "/sys/")
 
 
@@ -72,7 +74,7 @@ def supervise(job: Job, connection: socket.socket) -> bool:
         _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage), connection)
     except Refusal as refusal:
         _forget(job, connection, {"reason": refusal.reason, "error": refusal.message})
-    except OSError as error:
+    except Exception as error:  # whatever it is, somebody waits to hear of it
         trouble = f"cannot make the sandbox: {error}"
         _forget(job, connection, {"reason": "CreateContainerError", "error": trouble})
     cgroups.remove(groups)
@@ -263,7 +265,18 @@ def _end(job: Job, status: int, groups: tuple[str, ...], begun: float, outputs: 
     outputs.drain(_DRAIN_SECONDS)
     code = exit_code(status)
     oom = code != 0 and cgroups.ran_out_of_memory(groups)
-    records.write_ending(job.place, Ending(code, oom, begun, time.time()))
+    _write_down(job.place, Ending(code, oom, begun, time.time()))
+
+
+def _write_down(place: str, ending: Ending) -> None:
+    """However long it takes until there is room for it; without its folder there is nobody to read it."""
+    while os.path.isdir(place):
+        try:
+            records.write_ending(place, ending)
+        except OSError:
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
 def _words(outputs: Outputs, status: int) -> str:
@@ -273,7 +286,9 @@ def _words(outputs: Outputs, status: int) -> str:
 
 
 def _forget(job: Job, connection: socket.socket, answer: Message) -> None:
-    """It never ran: nothing is on record when its caller hears of it."""
+    """It never ran: nothing is on record when its caller hears of it. One that did is lost with us."""
+    if records.read_run(job.place) is not None:
+        return
     layers.remove(job.place)
     _tell(connection, answer)
 
