@@ -17,6 +17,7 @@ from trainshed.kube import ages, faults
 from trainshed.kube.objects import Object, dig, metadata
 
 TEXT = b"text/plain"
+_LONGEST_SECONDS = 30 * 365 * 24 * 3600
 _IMAGES = {
     "ErrImagePull": "image can't be pulled",
     "ImagePullBackOff": "trying and failing to pull image",
@@ -73,10 +74,15 @@ def _wish(query: Query, pod: Object, name: str, now: datetime) -> Wish:
         follow=query.flag("follow"),
         previous=query.flag("previous"),
         timestamps=query.flag("timestamps"),
-        since=now - timedelta(seconds=seconds) if seconds else ages.parse_timestamp(since) if since else None,
+        since=_ago(now, seconds) if seconds else ages.parse_timestamp(since) if since else None,
         tail=query.integer("tailLines"),
         limit=query.integer("limitBytes"),
     )
+
+
+def _ago(now: datetime, seconds: int) -> datetime:
+    """Of a longer time the sum could not be told, and no log is as old."""
+    return now - timedelta(seconds=min(seconds, _LONGEST_SECONDS))
 
 
 def _query_errors(query: Query) -> list[faults.FieldError]:
