@@ -56,6 +56,14 @@ def test_memory_is_told_with_its_limit() -> None:
     assert sentence(ended(pod, code=137, reason="OOMKilled")) == "rank 0 of 2 ran out of memory (limit 1Gi)"
 
 
+def test_who_is_killed_and_has_a_liveness_probe_is_pointed_to_it() -> None:
+    pod = a_pod(0)
+    pod["spec"]["containers"][0]["livenessProbe"] = {"exec": {"command": ["false"]}}
+    said = "rank 0 of 2 was killed by signal 15 (SIGTERM) (did its liveness probe fail?)"
+    assert sentence(ended(pod, code=143)) == said
+    assert sentence(ended(pod, code=1)) == "rank 0 of 2 exited 1"
+
+
 def test_an_init_container_is_named() -> None:
     state = {"terminated": {"exitCode": 128, "message": "fatal: repository 'x' does not exist"}}
     status = {"name": "git-clone", "restartCount": 0, "state": state}
@@ -203,6 +211,16 @@ def test_a_job_that_waits_says_for_what(pod: Object, reason: str, message: str) 
 )
 def test_the_usual_moment_before_a_start_is_no_waiting(pod: Object) -> None:
     assert standing(pod) is None
+
+
+def test_a_sidecar_that_keeps_failing_is_told_where_the_pod_itself_never_restarts() -> None:
+    last = {"terminated": {"exitCode": 1, "message": "ValueError: no port"}}
+    state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}
+    status = {"name": "proxy", "restartCount": 3, "state": state, "lastState": last}
+    pod = with_status(a_pod(0), status, "initContainerStatuses")
+    pod["spec"]["restartPolicy"] = "Never"
+    said = "waiting: rank 0 of 2: container proxy keeps failing: it exited 1: ValueError: no port"
+    assert standing(pod) == verdicts.Verdict("Waiting", "CrashLoopBackOff", said)
 
 
 def test_an_elastic_job_with_nodes_enough_does_not_wait_for_more() -> None:

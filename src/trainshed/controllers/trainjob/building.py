@@ -8,7 +8,7 @@ from trainshed.client.failures import UnknownKind
 from trainshed.client.requests import Write
 from trainshed.controllers.trainjob import desired, snapshot, sshkeys
 from trainshed.controllers.trainjob.refusals import CREATION_FAILED, Refusal
-from trainshed.kinds.reading import is_true
+from trainshed.kinds.reading import entries, is_true
 from trainshed.kinds.trainer import trainjobs
 from trainshed.kube import owners
 from trainshed.kube.faults import AlreadyExists
@@ -37,6 +37,9 @@ async def build(job: Object, jobset: Object | None, world: World) -> tuple[Objec
     """The JobSet as it is on the server now, and the runtime it was made of."""
     runtime = await runtime_of(job, world, is_new=jobset is None)
     made = desired.wanted(job, runtime)
+    if jobset is None and not entries(made.jobset, "spec", "replicatedJobs"):
+        name = text(job, "spec", "runtimeRef", "name")
+        raise Refusal(CREATION_FAILED, f'runtime "{name}" has no replicatedJobs: there is nothing to run')
     if jobset is None and (found := desired.flaws(made.jobset)):
         raise Refusal(CREATION_FAILED, f"the pods of this TrainJob would be refused: {'; '.join(found)}")
     for obj in made.objects:

@@ -14,6 +14,7 @@ from trainshed.kube.objects import Object, dig, text
 _STARTING = ("ContainerCreating", "PodInitializing")
 """Waiting that is part of every start, unless the agent adds what it is waiting for."""
 _CRASHED = "CrashLoopBackOff"
+_ENDINGS: Final = (signal.SIGTERM, signal.SIGKILL)
 
 
 class Ended(NamedTuple):
@@ -97,7 +98,20 @@ def _how(end: Object, pod: Object, container: str) -> str:
         return f"could not start: {cause or reason}"
     number_of_signal = number(end, "signal") or (code - 128 if 128 < code < 160 else 0)
     said = f"was killed by {_signal(number_of_signal)}" if number_of_signal else f"exited {code}"
-    return f"{said}: {cause}" if cause else said
+    hint = _probe_hint(pod, container) if number_of_signal in _ENDINGS else ""
+    return f"{said}: {cause}{hint}" if cause else f"{said}{hint}"
+
+
+def _probe_hint(pod: Object, container: str) -> str:
+    """Only an event says that a probe was the reason; but who is killed and has one should look there."""
+    found = _spec_of(pod, container)
+    probes = [kind for kind in ("liveness", "startup") if mapping(found, f"{kind}Probe")]
+    return f" (did its {' or '.join(probes)} probe fail?)" if probes else ""
+
+
+def _spec_of(pod: Object, container: str) -> Object:
+    specs = entries(pod, "spec", "containers") + entries(pod, "spec", "initContainers")
+    return next((found for found in specs if text(found, "name") == container), {})
 
 
 def _signal(number: int) -> str:
@@ -108,8 +122,7 @@ def _signal(number: int) -> str:
 
 
 def _memory_limit(pod: Object, container: str) -> str:
-    named = (found for found in entries(pod, "spec", "containers") if text(found, "name") == container)
-    return str(dig(next(named, {}), "resources", "limits", "memory") or "")
+    return str(dig(_spec_of(pod, container), "resources", "limits", "memory") or "")
 
 
 def _failed_whole(pod: Object) -> Ended:
@@ -136,13 +149,26 @@ def _waiting_containers(pod: Object) -> Iterator[Waiting]:
     for status in _statuses(pod):
         state = mapping(status, "state", "waiting")
         reason, message = text(state, "reason"), text(state, "message")
-        if reason and reason != _CRASHED and (reason not in _STARTING or message):
+        if reason == _CRASHED:
+            if _never_restarts(pod):
+                yield Waiting(reason, _crashing(pod, status))
+        elif reason and (reason not in _STARTING or message):
             yield Waiting(reason, message or reason)
+
+
+def _crashing(pod: Object, status: Object) -> str:
+    """A sidecar comes back whatever its pod's policy; nobody counts its restarts."""
+    name = text(status, "name")
+    return f"container {name} keeps failing: it {_how(_terminated(status), pod, name)}"
+
+
+def _never_restarts(pod: Object) -> bool:
+    return text(pod, "spec", "restartPolicy") == "Never"
 
 
 def is_restarting(pod: Object) -> bool:
     """Whether a container that failed is about to be started again."""
-    if text(pod, "status", "phase") == "Failed" or text(pod, "spec", "restartPolicy") == "Never":
+    if text(pod, "status", "phase") == "Failed" or _never_restarts(pod):
         return False
     return any(_is_coming_back(status) for status in _statuses(pod))
 

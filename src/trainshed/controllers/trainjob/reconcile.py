@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple, Self
 
-from trainshed.client.requests import Delete
-from trainshed.controllers.trainjob import building, desired, lifetimes, snapshot, status, verdicts
+from trainshed.client.requests import Delete, Where
+from trainshed.controllers.trainjob import building, desired, lifetimes, snapshot, stalls, status, verdicts
 from trainshed.controllers.trainjob.building import CLUSTER_RUNTIMES, JOBSETS, RUNTIMES, TRAINJOBS, Missing
 from trainshed.controllers.trainjob.ledger import Ledger
 from trainshed.controllers.trainjob.refusals import CREATION_FAILED, UNSUPPORTED, Refusal
+from trainshed.controllers.trainjob.stalls import Stall
 from trainshed.controllers.trainjob.verdicts import Verdict
 from trainshed.kinds.jobset import labels
 from trainshed.kinds.reading import is_true, mapping, number
@@ -18,19 +20,20 @@ from trainshed.kinds.trainer import trainjobs
 from trainshed.kube import owners, patches
 from trainshed.kube.faults import BadRequest, Fault, Forbidden, Invalid, NotFound
 from trainshed.kube.objects import Object, text
-from trainshed.loop.controller import Controller, Watch, no_keys
+from trainshed.loop.controller import Controller, Watch, no_keys, owner_keys
 from trainshed.loop.keys import Key
 from trainshed.loop.outcome import After, Done, Outcome, Temporary
 from trainshed.loop.world import World
 
 NAME: Final = "trainer-trainjob-controller"
 PODS: Final = "pods"
+JOBS: Final = "jobs.batch"
 _LONGEST_EVENT: Final = 950
 _TRY_AGAIN: Final = 10.0
 
 
-def controller() -> Controller:
-    keeper = Keeper()
+def controller(patience: float = stalls.PATIENCE) -> Controller:
+    keeper = Keeper(patience)
     watches = (
         Watch(TRAINJOBS),
         # By name, not by owner: a job may wait for a JobSet that is not its own to go.
@@ -38,8 +41,17 @@ def controller() -> Controller:
         Watch(RUNTIMES, no_keys),
         Watch(CLUSTER_RUNTIMES, no_keys),
         Watch(PODS, keeper.ledger.concerns, (labels.JOBSET_NAME,)),
+        Watch(JOBS, _concerned_by_new),
     )
     return Controller(NAME, watches, keeper.reconcile, optional=True)
+
+
+_owner_of_job: Final = owner_keys("JobSet", "jobset.x-k8s.io")
+
+
+def _concerned_by_new(job: Object) -> Iterable[Key]:
+    """A new Job is looked at until it has its pods; from then on they speak for it."""
+    return _owner_of_job(job) if stalls.is_new(job) else ()
 
 
 @dataclass(slots=True)
@@ -55,6 +67,8 @@ class Pass:
     verdict: Verdict | None = None
     retry: str = ""
     """Why the pass is to be repeated, where it is."""
+    check: float | None = None
+    """Seconds after which to look again, while something is missing."""
 
 
 class Kept(NamedTuple):
@@ -72,15 +86,19 @@ class Kept(NamedTuple):
 class Keeper:
     """What outlives a pass: the failures seen, and how long finished jobs are kept."""
 
+    patience: float
+    """Seconds for which something may be missing before anything is said."""
     ledger: Ledger = field(default_factory=Ledger)
     kept: dict[Key, Kept] = field(default_factory=dict)
     """So that a job's snapshot need not be fetched when the job ends."""
+    stalled: dict[Key, Stall] = field(default_factory=dict)
 
     async def reconcile(self, key: Key, world: World) -> Outcome:
         job = world.cache(TRAINJOBS).get(key)
         if job is None:
             self.ledger.forget(key)
             self.kept.pop(key, None)
+            self.stalled.pop(key, None)
             return Done()
         if "deletionTimestamp" in job["metadata"] or not lifetimes.managed_here(job):
             return Done()
@@ -88,12 +106,13 @@ class Keeper:
         found = Pass(key, job, world, now, own_jobset(key, job, world), status.suspension(job, now))
         if not lifetimes.is_finished(job):
             await self._build(found)
-        self._judge(found)
+        await self._judge(found)
         wait = await self._enforce_deadline(found)
         await self._say(found)
         if found.retry:
             raise Temporary(found.retry, after=_TRY_AGAIN)
-        return await self._expire(found) if wait is None else After(wait)
+        waits = [seconds for seconds in (wait, found.check) if seconds is not None]
+        return After(min(waits)) if waits else await self._expire(found)
 
     # --- building ---
 
@@ -136,13 +155,31 @@ class Keeper:
 
     # --- saying ---
 
-    def _judge(self, found: Pass) -> None:
+    async def _judge(self, found: Pass) -> None:
         jobset = found.jobset
-        found.status = status.mirrored(found.status, jobset, self._failure(found), found.now)
+        failure = self._failure(found) or stalls.failure(_jobs(jobset, found.world))
+        found.status = status.mirrored(found.status, jobset, failure, found.now)
         if found.verdict is None and jobset is not None and not is_true(found.job, "spec", "suspend"):
             failure = self._failure(found, of_any_attempt=True)
-            found.verdict = verdicts.standing(jobset, _pods(found.key, jobset, found.world), failure)
+            pods = _pods(found.key, jobset, found.world)
+            found.verdict = verdicts.standing(jobset, pods, failure) or await self._look_closer(found, pods)
+        else:
+            self.stalled.pop(found.key, None)
         found.status = status.judged(found.status, found.verdict, found.now)
+
+    async def _look_closer(self, found: Pass, pods: list[Object]) -> Verdict | None:
+        """What no pod tells, once something has been missing for longer than a start takes."""
+        missing = stalls.missing(_jobs(found.jobset, found.world), pods)
+        if not any(missing) or lifetimes.is_finished({"status": found.status}):
+            self.stalled.pop(found.key, None)
+            return None
+        stall = self.stalled.setdefault(found.key, Stall(found.now))
+        left = self.patience - stall.seconds(found.now)
+        found.check = left if left > 0 else self.patience
+        if left <= 0 and not stall.is_fresh(found.now, self.patience):
+            stall.asked = found.now
+            stall.verdict = stalls.said(missing) or await _refusal(missing.jobs, pods, found.world)
+        return stall.verdict
 
     def _failure(self, found: Pass, *, of_any_attempt: bool = False) -> str:
         """What began the failure of the present attempt, or of the latest that failed, if it was seen."""
@@ -231,6 +268,24 @@ def _pods(key: Key, jobset: Object, world: World) -> list[Object]:
     uid = jobset["metadata"]["uid"]
     named = world.cache(PODS).labelled(labels.JOBSET_NAME, key.name)
     return [pod for pod in named if text(pod, "metadata", "labels", labels.JOBSET_UID) == uid]
+
+
+def _jobs(jobset: Object | None, world: World) -> list[Object]:
+    return [] if jobset is None else world.cache(JOBS).owned_by(jobset["metadata"]["uid"])
+
+
+async def _refusal(jobs: Sequence[Object], pods: list[Object], world: World) -> Verdict | None:
+    """Why a Job has no pods; only its events know."""
+    for job in jobs:
+        meta = job["metadata"]
+        where = Where(fields=f"involvedObject.uid={meta['uid']},reason={stalls.REFUSED}")
+        try:
+            events = await world.client.list("events", meta["namespace"], where)
+        except Forbidden:
+            return None
+        if (verdict := stalls.refused(job, events.items, pods)) is not None:
+            return verdict
+    return None
 
 
 async def _delete(kind: str, obj: Object | None, world: World) -> None:
