@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -13,10 +14,10 @@ import pytest_asyncio
 from tests import waits
 from tests.agent import nodes
 from tests.agent.nodes import Place
-from tests.agent.pods import a_container, a_pod, end, is_over, is_running, phase, status
+from tests.agent.pods import a_container, a_pod, end, is_over, is_running, phase, status, waiting
 from tests.builders import a_config_map
 from trainshed.client.client import Client
-from trainshed.client.requests import LogOptions
+from trainshed.client.requests import Delete, LogOptions
 from trainshed.kube.objects import Object, dig
 
 
@@ -173,3 +174,43 @@ async def test_a_node_says_when_its_agent_has_left(place: Place, client: Client)
     node = await client.get("nodes", nodes.NODE)
     ready = [one for one in node["status"]["conditions"] if one["type"] == "Ready"]
     assert [one["status"] for one in ready] == ["False"]
+
+
+def is_let_down(pod: Object) -> bool:
+    return "the node agent failed and will try again" in waiting(pod).get("message", "")
+
+
+async def test_a_pod_the_agent_fails_says_so_and_goes_on_later(place: Place, client: Client) -> None:
+    hosts = place.server.data / "agent" / "hosts"
+    with spoiled(hosts):
+        await client.create(a_pod("p", "exit 0"))
+        await waits.until(client, "pods", "p", is_let_down)
+    assert phase(await waits.until(client, "pods", "p", is_over)) == "Succeeded"
+
+
+async def test_a_pod_the_agent_fails_leaves_nothing_when_it_is_gone(place: Place, client: Client) -> None:
+    agent = place.server.data / "agent"
+    with spoiled(agent / "hosts"):
+        pod = await client.create(a_pod("p", "exit 0"))
+        await waits.until(client, "pods", "p", is_let_down)
+        folder = agent / "pods" / str(dig(pod, "metadata", "uid"))
+        assert folder.exists()
+        await client.delete("pods", "p", options=Delete(grace_seconds=0))
+
+        async def gone() -> None:
+            assert not folder.exists()
+
+        await waits.eventually(gone)
+
+
+@contextmanager
+def spoiled(folder: Path) -> Iterator[None]:
+    """A file where a folder of the agent should be."""
+    away = folder.with_name("away")
+    folder.rename(away)
+    folder.touch()
+    try:
+        yield
+    finally:
+        folder.unlink()
+        away.rename(folder)

@@ -79,6 +79,14 @@ def test_what_ran_and_left_no_trace_was_lost() -> None:
     assert view.anew().last == view.state
 
 
+def test_nothing_was_stopped_while_another_container_of_the_pod_runs() -> None:
+    pod = a_pod({"running": {"startedAt": STARTED}})
+    pod["spec"]["containers"].append({"name": "other"})
+    view, lost = adopted(pod, Found("u", "other", 0, 42, None, NOW))
+    assert isinstance(view.state, Terminated)
+    assert (view.state.reason, lost) == ("ContainerStatusUnknown", False)
+
+
 @pytest.mark.parametrize(("code", "reason"), [(0, "Completed"), (3, "Error")])
 def test_an_end_has_the_reason_upstream_gives_it(code: int, reason: str) -> None:
     assert adoption.ended(Exit(code, 0, False, NOW, NOW), 0, "").reason == reason

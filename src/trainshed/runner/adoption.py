@@ -22,7 +22,7 @@ _LOST: Final = "the container was no longer there when the agent came back"
 class Adopted:
     views: dict[str, ContainerView]
     is_lost: bool
-    """Something ran and is gone without a trace: the machine or the whole runner was stopped."""
+    """Something ran and all is gone without a trace: the machine or the whole runner was stopped."""
 
 
 def adopt(pod: Object, found: Iterable[Found]) -> Adopted:
@@ -39,7 +39,8 @@ def adopt(pod: Object, found: Iterable[Found]) -> Adopted:
         base = _from_status(ContainerView(name, part_of(pod, name)), told.get(name, {}))
         views[name], lost = _with_runs(base, newest.get(name, []))
         is_lost = is_lost or lost
-    return Adopted(views, is_lost)
+    goes_on = any(run.pid is not None for runs in newest.values() for run in runs)
+    return Adopted(views, is_lost and not goes_on)
 
 
 def _from_status(view: ContainerView, told: Object) -> ContainerView:

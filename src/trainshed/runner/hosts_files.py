@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from pathlib import Path
 
 from trainshed.kube.objects import Object, text
 from trainshed.runner.hosts import Host, Neighbourhood
+
+log = logging.getLogger(__name__)
 
 
 class HostsFiles:
@@ -47,9 +50,15 @@ class HostsFiles:
         if self._scheduled is not None:
             self._scheduled.cancel()
             self._scheduled = None
-        stale, self._stale = self._stale, set()
-        for namespace in stale:
+        for namespace in sorted(self._stale):
             write_in_place(self.path(namespace), self._of(namespace).render())
+            self._stale.discard(namespace)
+
+    def _flush_later(self) -> None:
+        try:
+            self.flush()
+        except OSError as why:
+            log.warning("hosts files are not up to date: %s", why)
 
     def _of(self, namespace: str) -> Neighbourhood:
         if namespace not in self._namespaces:
@@ -60,7 +69,7 @@ class HostsFiles:
     def _touch(self, namespace: str) -> None:
         self._stale.add(namespace)
         if self._scheduled is None:
-            self._scheduled = asyncio.get_running_loop().call_soon(self.flush)
+            self._scheduled = asyncio.get_running_loop().call_soon(self._flush_later)
 
 
 def write_in_place(path: Path, content: str) -> None:

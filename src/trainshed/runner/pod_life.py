@@ -75,7 +75,7 @@ class PodLife:
         self._sandboxed = self._over = False
         self._stop: Stop | None = None
         self._asked, self._cure = asyncio.Event(), asyncio.Event()
-        self._gone = False
+        self._gone = self._goes_on = False
         self.grace: Grace | None = None
 
     # --- identity ---
@@ -167,6 +167,22 @@ class PodLife:
         except TimeoutError:
             return
 
+    # --- when our own code fails it ---
+
+    async def rest(self, trouble: str, seconds: float) -> None:
+        """Tell of it, and wait; not as long when the pod has to end meanwhile."""
+        self.site.event(self.pod, "Warning", "FailedSync", trouble)
+        self._show_waiting(trouble)
+        news = asyncio.Event() if self._asked.is_set() else self._asked
+        await self._reporter.run_for(seconds, news)
+
+    def go_on(self, former: PodLife) -> None:
+        """What was asked of the pod's former life is asked still."""
+        self._goes_on, self._gone = True, former._gone
+        if former._stop is not None:
+            self.request(former._stop, former.grace.left if former.grace else grace_of(self.pod))
+            self._asked_at = former._asked_at
+
     # --- the whole story ---
 
     async def run(self) -> None:
@@ -174,7 +190,7 @@ class PodLife:
         async with Tasks() as tasks:
             tasks.start(f"status of {self.namespace}/{self.name}", self._reporter.run())
             if pod_status.is_final(self.pod):
-                await self._clean_up()
+                await self.clean_up()
             elif self._final is not None:
                 await self._tell_end()
             else:
@@ -207,7 +223,7 @@ class PodLife:
 
     def _is_lost(self) -> bool:
         """After a reboot everything starts anew in the same pod, unless it must not start twice."""
-        if not self._adopted.is_lost:
+        if not self._adopted.is_lost or self._goes_on:
             return False
         if text(self.pod, "spec", "restartPolicy") == "Never":
             self.request(Stop("failed", *_SHUTDOWN), 0)
@@ -314,7 +330,7 @@ class PodLife:
         except TimeoutError:
             pod_state.note(self.folder, final=self._described()[1])
             await self._reporter.flushed()
-        await self._clean_up()
+        await self.clean_up()
 
     def _was_done(self) -> bool:
         """Whether the work was over before anybody asked for it, even if we heard of it only later."""
@@ -329,7 +345,7 @@ class PodLife:
         pod_state.note(self.folder, drained=True)
         await self.site.engine.close_pod(self.uid)
 
-    async def _clean_up(self) -> None:
+    async def clean_up(self) -> None:
         await self.site.engine.close_pod(self.uid)
         await self._furnishing.remove()
 

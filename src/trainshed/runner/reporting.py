@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from trainshed.aio.tasks import Tasks
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.kube import faults
@@ -66,6 +67,16 @@ class Reporter:
                 self._news.set()
                 self._urgent.set()
                 await asyncio.sleep(wait)
+
+    async def run_for(self, seconds: float, until: asyncio.Event) -> None:
+        """Write for some time, or until something happens."""
+        async with Tasks() as tasks:
+            tasks.start("last status", self.run())
+            try:
+                async with asyncio.timeout(seconds):
+                    await until.wait()
+            except TimeoutError:
+                return
 
     async def _until_urgent(self) -> None:
         if not self._urgent.is_set():

@@ -20,7 +20,7 @@ from trainshed.runner.site import Site
 
 log = logging.getLogger(__name__)
 
-_AGAIN_SECONDS = 1.0
+_FIRST_REST, _LONGEST_REST = 1.0, 30.0
 _LEAVE_SECONDS = 5.0
 
 
@@ -109,14 +109,41 @@ class Tenants:
 
     async def _live(self, life: PodLife) -> None:
         """See a pod through; should our own code fail it, look again at what there is and go on."""
+        wait = _FIRST_REST
         while True:
             try:
                 return await life.run()
-            except Exception:
+            except Exception as why:
                 log.exception("pod %s/%s was let down, will try again", life.namespace, life.name)
-            await asyncio.sleep(_AGAIN_SECONDS)
-            found = [one for one in await self._site.engine.adopt() if one.pod_uid == life.uid]
-            life = self._lives[life.uid] = PodLife(life.pod, self._site, life.address, found)
+                await life.rest(f"the node agent failed and will try again: {_words(why)}", wait)
+            wait = min(_LONGEST_REST, wait * 2)
+            if life.uid not in self.alive:
+                return await self._abandon(life)
+            life = self._lives[life.uid] = await self._next(life)
+
+    async def _next(self, life: PodLife) -> PodLife:
+        """Another life for the same pod, with all that runs of it and was asked of it."""
+        found = [one for one in await self._adopted() if one.pod_uid == life.uid]
+        later = PodLife(life.pod, self._site, life.address, found)
+        later.go_on(life)
+        return later
+
+    async def _adopted(self) -> list[Found]:
+        wait = _FIRST_REST
+        while True:
+            try:
+                return await self._site.engine.adopt()
+            except Exception:
+                log.exception("the engine does not say what runs, will ask again")
+            await asyncio.sleep(wait)
+            wait = min(_LONGEST_REST, wait * 2)
+
+    async def _abandon(self, life: PodLife) -> None:
+        """The pod is gone from the server: nobody is left to be told anything."""
+        try:
+            await life.clean_up()
+        except Exception:
+            log.exception("what pod %s/%s left is not removed", life.namespace, life.name)
 
     def _ended(self, uid: str) -> None:
         self._lives.pop(uid, None)
@@ -168,3 +195,11 @@ class Tenants:
     @property
     def alive(self) -> set[str]:
         return {text(pod, "metadata", "uid") for pod in self._pods.list()}
+
+
+def _words(why: Exception) -> str:
+    """One line for what went wrong, the innermost of a group."""
+    while isinstance(why, ExceptionGroup):
+        why = why.exceptions[0]
+    lines = str(why).splitlines()
+    return f"{type(why).__name__}: {lines[0]}" if lines else type(why).__name__
