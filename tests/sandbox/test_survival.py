@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sandbox.workbench import WAIT_SECONDS, Workbench, appears, exists, processes_naming, until
+from tests.sandbox.workbench import WAIT_SECONDS, Workbench, appears, exists, lines, processes_naming, until
 from trainshed.runner.engine import CannotStart, NotRunning
 from trainshed.runner.plan import ContainerPlan, Mount
 from trainshed.runner.process import records
@@ -245,3 +246,37 @@ async def test_the_holder_lives_on_when_a_loss_cannot_be_written_yet(bench: Work
     await until(lambda: records.read_ending(place), "a record")
     assert (await bench.end(container)).code == 137
     assert _holder(bench.folder) == holder
+
+
+async def test_a_killed_supervisor_leaves_nothing_of_its_container(bench: Workbench) -> None:
+    pod = await bench.pod("one", host_pid=True)
+    other = bench.container(pod, "sleep", "1000", name="other")
+    await bench.start(other)
+    container = bench.container(pod, "sh", "-c", "setsid sleep 1000 & echo $!; wait")
+    await bench.start(container)
+    await until(lambda: exists(container.log) and lines(container.log), "the number of a process")
+    (stray,) = lines(container.log)
+    os.kill(_run(bench, "main").supervisor.pid, signal.SIGKILL)
+    await until(lambda: not exists(f"/proc/{stray}"), "its end")
+    assert (await bench.end(container)).code == 137
+    assert records.is_alive(_run(bench, "other").init)
+
+
+def _run(bench: Workbench, container: str) -> records.Run:
+    found = [run for _, run in records.runs(str(bench.folder / "engine")) if run.container == container]
+    return found[-1]
+
+
+async def test_supervisors_killed_at_any_moment_of_a_start_leave_no_process(bench: Workbench) -> None:
+    pod, mark = await bench.pod("one"), f"{bench.folder}/mark"
+    for number in range(12):
+        container = bench.container(pod, "sh", "-c", "sleep 1000; exit", mark, name=f"c{number}")
+        starting = asyncio.create_task(bench.start(container))
+        await until(lambda: _starting(bench.folder), "a supervisor")
+        await asyncio.sleep(0.003 * number)
+        for pid in _starting(bench.folder):
+            os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(CannotStart):
+            await starting
+        await until(lambda: not _starting(bench.folder), "its end")
+        await until(lambda: not processes_naming(mark), "the end of all that was started")

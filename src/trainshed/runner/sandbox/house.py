@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from trainshed.runner.plan import ContainerPlan, PodPlan
 from trainshed.runner.process import records
 from trainshed.runner.process.records import Run
-from trainshed.runner.sandbox import cgroups, joining, layers, namespaces, supervisor, wire
+from trainshed.runner.sandbox import cgroups, joining, layers, namespaces, strays, supervisor, wire
 from trainshed.runner.sandbox.forking import NODE_NETWORK, spawn
 from trainshed.runner.sandbox.kit import Kit
 from trainshed.runner.sandbox.layers import Layer
@@ -190,16 +190,27 @@ class House:
         self._reactor.remove(one.handle)
         os.close(one.handle)
         del self._supervised[one.pid]
-        is_clean = one.is_child and os.waitpid(one.pid, 0)[1] == 0
+        status = os.waitpid(one.pid, 0)[1] if one.is_child else -1
         run = records.read_run(one.place)
+        is_lost = records.read_ending(one.place) is None if run is not None else os.WIFSIGNALED(status)
+        if is_lost:
+            self._end_strays(one.pod)
         if run is None:
             self._forget(one)
-        elif records.read_ending(one.place) is None:
+        elif is_lost:
             self._record_loss(one)
             cgroups.remove(run.cgroups)
-            is_clean = False
-        self._return(one.layer, is_clean)
+        self._return(one.layer, status == 0 and not is_lost)
         self._leave(one.pod)
+
+    def _end_strays(self, uid: str) -> None:
+        """What a killed supervisor has left: nobody would look after it."""
+        room = self._rooms.get(uid)
+        if room is None:
+            return
+        alive = [run.supervisor for _, run in records.runs_of(self.kit.path("pods", uid))]
+        keep = {os.getpid(), *self._supervised, *(one.pid for one in alive if records.is_alive(one))}
+        strays.end(room.pod.spaces["uts"], keep)
 
     def _forget(self, one: Supervised) -> None:
         """It was killed before its container ran; whoever waits for that has seen the connection close."""
