@@ -187,3 +187,33 @@ async def test_kubectl_shows_node_and_pod_as_on_a_cluster(client: Client, kubect
     assert "KubeletReady" in described
     assert "node.kubernetes.io/instance-type=trainshed" in described
     assert "Started container main" in kubectl("describe", "pod", "p", "-n", client.namespace).stdout
+
+
+async def test_a_sub_path_no_folder_can_have_waits_with_a_reason(client: Client) -> None:
+    mounts = [{"name": "v", "mountPath": "/v", "subPath": "x" * 300}]
+    container = a_container("exit 0", volumeMounts=mounts)
+    await client.create(a_pod("p", container, volumes=[{"name": "v", "emptyDir": {}}]))
+    pod = await waits.until(client, "pods", "p", lambda pod: "cannot be made" in str(waiting(pod)))
+    assert waiting(pod)["reason"] == "CreateContainerConfigError"
+
+
+async def test_a_variable_with_a_zero_byte_waits_with_a_reason(client: Client) -> None:
+    await client.create(a_config_map("odd", {"A": "a\0b"}))
+    container = a_container("exit 0", envFrom=[{"configMapRef": {"name": "odd"}}])
+    await client.create(a_pod("p", container))
+    pod = await waits.until(client, "pods", "p", lambda pod: "NUL byte" in str(waiting(pod)))
+    assert waiting(pod) == {
+        "reason": "CreateContainerError",
+        "message": "container \"main\": environment variable 'A' has a NUL byte in it",
+    }
+
+
+async def test_a_hook_may_say_a_lot(client: Client) -> None:
+    talk = "head -c 1000000 /dev/zero >&2; head -c 1000000 /dev/zero; touch /v/done"
+    container = a_container(
+        "while [ ! -e /v/done ]; do sleep 0.05; done",
+        volumeMounts=[{"name": "v", "mountPath": "/v"}],
+        lifecycle={"postStart": {"exec": {"command": ["sh", "-c", talk]}}},
+    )
+    await client.create(a_pod("p", container, volumes=[{"name": "v", "emptyDir": {}}]))
+    assert phase(await waits.until(client, "pods", "p", is_over)) == "Succeeded"

@@ -222,6 +222,8 @@ class Furnishing:
         except CannotPlan:
             await self._follow()
             raise
+        except (OSError, ValueError) as why:
+            raise CannotPlan("CreateContainerError", f"cannot prepare the container: {why}") from why
         self._environments[text(spec, "name")] = chosen
         return plan
 

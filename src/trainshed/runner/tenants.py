@@ -109,12 +109,14 @@ class Tenants:
 
     async def _live(self, life: PodLife) -> None:
         """See a pod through; should our own code fail it, look again at what there is and go on."""
-        wait = _FIRST_REST
+        wait, now = _FIRST_REST, asyncio.get_running_loop().time
         while True:
+            began = now()
             try:
                 return await life.run()
             except Exception as why:
                 log.exception("pod %s/%s was let down, will try again", life.namespace, life.name)
+                wait = wait if now() - began < _LONGEST_REST else _FIRST_REST
                 await life.rest(f"the node agent failed and will try again: {_words(why)}", wait)
             wait = min(_LONGEST_REST, wait * 2)
             if life.uid not in self.alive:
