@@ -180,7 +180,7 @@ async def test_the_engines_folder_may_be_behind_a_link() -> None:
         folder = Path(name)
         for real, link in (("real", "link"), ("keys", "secret")):
             (folder / real).mkdir()
-            (folder / link).symlink_to(real)
+            (folder / link).symlink_to(folder / real)
         (folder / "keys" / "key").touch()
         engine = SandboxEngine(folder / "link" / "engine", hidden=[folder / "secret"])
         await engine.start()
