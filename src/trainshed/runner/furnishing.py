@@ -14,7 +14,7 @@ from typing import Protocol
 from trainshed.client.failures import Failure
 from trainshed.kinds.reading import number
 from trainshed.kube import faults
-from trainshed.kube.objects import Object, text
+from trainshed.kube.objects import Object, dig, text
 from trainshed.runner import environment, images, mpi, pod_plan, pod_state, pod_status
 from trainshed.runner.environment import Reference, Sources
 from trainshed.runner.images import Environment, NoEnvironment
@@ -267,7 +267,8 @@ class Furnishing:
             str(owner.log_file(name, attempt)),
             _made(owner.termination_log(name, attempt)),
         )
-        plan = _as_somebody(pod_plan.container_plan(shared, owner.pod, spec, attempt, places, around), chosen)
+        plan = pod_plan.container_plan(shared, owner.pod, spec, attempt, places, around)
+        plan = _as_somebody(plan, chosen, owner.pod, spec)
         return mpi.adapted(plan, owner.pod, spec, str(mpi.FOLDER), os.path.exists)
 
     def _mounts(self, spec: Object, sources: Sources) -> tuple[Mount, ...]:
@@ -297,8 +298,11 @@ def _made(path: Path) -> str:
     return str(path)
 
 
-def _as_somebody(plan: ContainerPlan, chosen: Environment) -> ContainerPlan:
+def _as_somebody(plan: ContainerPlan, chosen: Environment, pod: Object, spec: Object) -> ContainerPlan:
     """A user of an image that is not here may be shut out of what stands for it; the agent's own is not."""
     if plan.user is None or plan.root != "/" or images.is_open_to(chosen, plan.user, plan.group):
         return plan
+    if any(dig(holder, "securityContext", "runAsNonRoot") is True for holder in (spec, pod.get("spec"))):
+        why = f"runAsNonRoot is asked for, and user {plan.user} may not read {chosen.words()}"
+        raise CannotPlan("CreateContainerConfigError", why)
     return dataclasses.replace(plan, user=None, group=None)
