@@ -41,8 +41,11 @@ async def _words(bench: Workbench, plan: object) -> list[str]:
 
 
 async def test_a_missing_working_directory_is_made(bench: Workbench) -> None:
-    assert await bench.shell("pwd; touch here", workdir="/workspace/deep") == "/workspace/deep"
-    assert not exists("/workspace")
+    assert (
+        await bench.shell("pwd; touch here", workdir="/a-workspace-of-a-test/deep")
+        == "/a-workspace-of-a-test/deep"
+    )
+    assert not exists("/a-workspace-of-a-test")
 
 
 async def test_what_a_container_writes_outside_volumes_is_its_own(bench: Workbench) -> None:
@@ -65,8 +68,14 @@ async def test_a_file_of_the_host_can_be_changed_without_harm(bench: Workbench) 
     assert read("/etc/passwd") == before
 
 
+def _visible_home() -> str:
+    """A folder of our own that pods see; they have a /tmp of their own."""
+    home = os.path.expanduser("~")
+    return "/var/tmp" if home.startswith("/tmp/") else home
+
+
 async def test_a_file_of_our_own_can_be_changed_without_harm(bench: Workbench) -> None:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+    with tempfile.TemporaryDirectory(dir=_visible_home()) as place:
         note = f"{place}/note"
         write(note, "before\n")
         assert await bench.shell(f"echo after >> {note}; cat {note}; rm -r {place}") == "before\nafter"
