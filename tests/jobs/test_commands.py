@@ -34,6 +34,21 @@ def test_run_ends_with_1_and_the_reason_when_the_script_fails(shed: Whole, tmp_p
     assert "ModuleNotFoundError: No module named 'no_such_module'" in ran.err.splitlines()[-1]
 
 
+def test_a_talkative_program_is_followed_to_its_last_line(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text("for i in range(200_000): print(i, 'x' * 60)")
+    ran = shed.trainshed("run", "loud.py", "--name", "loud", cwd=tmp_path)
+    assert (ran.code, len(ran.out.splitlines())) == (0, 200_000)
+    again = shed.trainshed("logs", "-f", "loud")
+    assert len(again.out.splitlines()) == 200_000
+
+
+def test_lines_of_a_failed_job_are_there_without_asking_for_an_attempt(shed: Whole, name: str) -> None:
+    shed.apply(a_runtime("last", backoffLimit=0, pod={"restartPolicy": "OnFailure"}))
+    shed.apply(a_shell(name, "echo last words; exit 4", runtime="last"))
+    shed.finish(name, "Failed")
+    assert "[0] last words" in shed.trainshed("logs", name).out
+
+
 def test_run_passes_arguments_environment_and_volumes(shed: Whole, tmp_path: Path) -> None:
     script = "import os, sys; print(sys.argv[1:], os.environ['COLOUR']); open('/out/made', 'w').write('x')"
     (tmp_path / "code").mkdir()
@@ -135,7 +150,7 @@ def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
     for words, code, said in (
         (("run", "absent.py"), 2, "there is no script absent.py"),
         (("run", "x.py", "--framework", "fortran"), 2, "there is no framework 'fortran'"),
-        (("logs", "absent"), 1, 'there is no TrainJob "absent"'),
+        (("logs", "absent"), 1, 'no lines of a TrainJob "absent" are there or kept'),
         (("describe", "absent"), 1, '"absent" not found'),
         (("delete",), 2, "name the TrainJobs to delete"),
         (("preview", "-f", "absent.yaml"), 2, "cannot read absent.yaml"),

@@ -85,8 +85,9 @@ async def _delete(client: Client, names: Sequence[str], everything: bool, wait: 
         names = [text(job, "metadata", "name") for job in listing.items]
     for name in names:
         await client.delete(TRAINJOBS, name, client.namespace, Delete(propagation="Foreground"))
-        print(f"{name} {'deleted' if not wait else 'is being deleted'}", flush=True)
-    for name in names if wait else ():
-        await gone(client, name)
+    for name in names:
+        if wait:
+            await gone(client, name)
+        print(f"{name} {'deleted' if wait else 'is being deleted'}", flush=True)
     if everything and not names:
         print("No TrainJobs found.")

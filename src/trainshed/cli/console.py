@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from trainshed.cli import invocation
 
@@ -24,10 +25,14 @@ def say_follow(name: str) -> None:
 
 
 def line(label: str, rank: int, text: str) -> None:
+    lines(label, rank, (text,))
+
+
+def lines(label: str, rank: int, texts: Sequence[str]) -> None:
     shown = f"[{label[:_MOST_LABEL]}]"
     if sys.stdout.isatty():
         shown = _styled(shown, str(_COLOURS[rank % len(_COLOURS)]))
-    sys.stdout.write(f"{shown} {text}\n")
+    sys.stdout.write("".join(f"{shown} {text}\n" for text in texts))
 
 
 def flush() -> None:

@@ -13,7 +13,7 @@ from trainshed.cli import console
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete, Where
 from trainshed.jobs import following
-from trainshed.jobs.following import TRAINJOBS, Ended, Heard, Line, News
+from trainshed.jobs.following import TRAINJOBS, Ended, Heard, Lines, News
 from trainshed.jobs.summary import Summary
 from trainshed.kube import faults
 
@@ -56,8 +56,8 @@ async def _print_all(client: Client, name: str, rank: int | None, wish: _Wish) -
     stream = following.follow(client, name, client.namespace, rank=rank)
     said = ""
     async for heard in _until(stream, wish):
-        if isinstance(heard, Line):
-            console.line(heard.source.label, heard.source.rank, heard.text)
+        if isinstance(heard, Lines):
+            console.lines(heard.source.label, heard.source.rank, heard.texts)
         elif isinstance(heard, News):
             said = _say_news(heard, said)
         else:
@@ -96,7 +96,8 @@ def _say_news(news: News, said: str) -> str:
     """Tell what changed, each thing once."""
     text = news.summary.message
     if news.summary.state == "Running":
-        text = f"running: {news.pods} pod{'s' if news.pods > 1 else ''}" if news.ready == news.pods else ""
+        all_run = news.pods and news.ready == news.pods
+        text = f"running: {news.pods} pod{'s' if news.pods > 1 else ''}" if all_run else ""
     if news.summary.is_finished or not text or text == said:
         return said
     console.flush()

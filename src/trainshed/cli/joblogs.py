@@ -10,7 +10,7 @@ import typer
 from trainshed.cli import console, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
-from trainshed.compose.trouble import FAILED, Trouble
+from trainshed.compose.trouble import FAILED, HERE, PROGRAM, Trouble
 from trainshed.jobs import summary
 from trainshed.kube.objects import Object, dig, text
 
@@ -57,14 +57,18 @@ def logs(
     from trainshed.client.requests import LogOptions
 
     options = LogOptions(container=container, previous=previous, timestamps=timestamps, tail_lines=tail)
-    if attempt is not None or (where.is_embedded and target.perform(where, lambda c: _is_gone(c, name))):
+    if attempt is not None or (where.is_embedded and target.perform(where, lambda c: _is_silent(c, name))):
         _print_kept(where, name, (rank, attempt), options)
     else:
         target.perform(where, lambda client: _print_all(client, name, rank, options))
 
 
-async def _is_gone(client: Client, name: str) -> bool:
-    return await client.find(TRAINJOBS, name, client.namespace) is None
+async def _is_silent(client: Client, name: str) -> bool:
+    """Whether no pod is left that could be asked: the job was deleted, has failed or is suspended."""
+    from trainshed.client.requests import Where
+
+    mine = Where(labels=f"{summary.JOBSET_NAME}={name}")
+    return not (await client.list("pods", client.namespace, mine)).items
 
 
 def _print_kept(where: Target, name: str, wanted: tuple[int | None, int | None], options: LogOptions) -> None:
@@ -77,10 +81,9 @@ def _print_kept(where: Target, name: str, wanted: tuple[int | None, int | None],
     found = keptlogs.find(root, namespace, name, *wanted)
     if not found:
         there = keptlogs.attempts(root, namespace, name)
-        kept = f"; kept are attempts {', '.join(map(str, there))}" if there else ""
-        raise Trouble(
-            f'there is no TrainJob "{name}", and no lines of that attempt or rank{kept}', "", FAILED
-        )
+        kept = f" as asked for; kept are attempts {', '.join(map(str, there))}" if there else ""
+        hint = f"see what it does with {PROGRAM} describe {name}{HERE}"
+        raise Trouble(f'no lines of a TrainJob "{name}" are there or kept{kept}', hint, FAILED)
     keptlogs.show(found, options.container, Wish(tail=options.tail_lines, timestamps=options.timestamps))
 
 

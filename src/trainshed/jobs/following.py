@@ -1,7 +1,7 @@
 """A TrainJob as it goes: its pods' lines as they are written, what it waits for, and how it ends.
 
     async for heard in following.follow(client, "train-7f3k", "default"):
-        ...                                        # Line, News, and at last Ended
+        ...                                        # Lines, News, and at last Ended
 
 Every container run is read once, from its first line: one that starts again is read again, one that had ended
 before its pod was seen is read by `previous`. Lines of a finished job all arrive before `Ended`.
@@ -26,8 +26,9 @@ log = logging.getLogger(__name__)
 
 TRAINJOBS = "trainjobs.trainer.kubeflow.org"
 _STATUSES = ("initContainerStatuses", "containerStatuses")
-_QUEUE = 4096
-_LAST_WORDS_SECONDS = 20.0
+_QUEUE = 64
+_SILENCE_SECONDS = 20.0
+"""So long may a log say nothing after its job's end before it is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,11 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Lines:
+    """As many as came at once: a talkative program is not followed line by line."""
+
     source: Source
-    text: str
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Ended:
     """None where the job was deleted."""
 
 
-Heard = Line | News | Ended
+Heard = Lines | News | Ended
 
 
 @dataclass(slots=True)
@@ -85,6 +88,8 @@ class _Follower:
     readers: set[asyncio.Task[None]] = field(default_factory=set)
     told: News | None = None
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    pieces: int = 0
+    """Read so far, of all logs."""
 
 
 async def follow(
@@ -106,12 +111,12 @@ async def follow(
 
 async def _next(follower: _Follower, task: asyncio.Task[None]) -> Heard:
     getting = asyncio.ensure_future(follower.heard.get())
-    await asyncio.wait((getting, task), return_when=asyncio.FIRST_COMPLETED)
-    if getting.done():
-        return getting.result()
-    if not follower.heard.empty():
-        return await getting
-    getting.cancel()
+    try:
+        await asyncio.wait((getting, task), return_when=asyncio.FIRST_COMPLETED)
+        if getting.done() or not follower.heard.empty():
+            return await getting
+    finally:
+        getting.cancel()
     await task  # raises what ended it
     return Ended(None)
 
@@ -212,14 +217,19 @@ async def _read(follower: _Follower, source: Source, previous: bool) -> None:
     rest = b""
     try:
         async for piece in follower.client.logs(source.pod, follower.namespace, options):
+            follower.pieces += 1
             *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                await follower.heard.put(Line(source, line.decode(errors="replace")))
+            if lines:
+                await follower.heard.put(_lines(source, lines))
     except (faults.Fault, ConnectionFailure) as trouble:
         # The pod may be gone, with its lines; the job itself is watched elsewhere.
         log.debug("lines of %s broke off: %s", source.pod, trouble)
     if rest:
-        await follower.heard.put(Line(source, rest.decode(errors="replace")))
+        await follower.heard.put(_lines(source, [rest]))
+
+
+def _lines(source: Source, lines: list[bytes]) -> Lines:
+    return Lines(source, tuple(line.decode(errors="replace") for line in lines))
 
 
 async def _last_words(follower: _Follower, group: asyncio.TaskGroup) -> None:
@@ -229,5 +239,7 @@ async def _last_words(follower: _Follower, group: asyncio.TaskGroup) -> None:
     where = Where(labels=f"{summary.JOBSET_NAME}={follower.name}")
     for pod in (await follower.client.list("pods", follower.namespace, where)).items:
         _read_new(follower, group, pod)
-    if follower.readers:
-        await asyncio.wait(list(follower.readers), timeout=_LAST_WORDS_SECONDS)
+    read = -1
+    while follower.readers and read != follower.pieces:
+        read = follower.pieces
+        await asyncio.wait(list(follower.readers), timeout=_SILENCE_SECONDS)

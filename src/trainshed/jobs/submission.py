@@ -23,7 +23,8 @@ PYTHON = "trainshed.dev/python"
 """Annotation of a pod: the Python environment its containers run in."""
 CODE_FOLDER = "/trainshed/code"
 REPOSITORY_FOLDER = "/trainshed/repository"
-WORK_FOLDER = "/workspace"
+_OWN_FOLDER = "work=$(mktemp -d)"
+"""Where the script starts: its own, also where pods are plain processes that share this machine's folders."""
 _CODE_VOLUME = "trainshed-code"
 
 
@@ -135,12 +136,11 @@ def _preparation(wanted: Submission) -> list[str]:
         case Git(url, ref, local):
             chosen = f"--branch {shlex.quote(ref)} " if ref else ""
             source = f"file://{REPOSITORY_FOLDER}" if local else shlex.quote(url)
-            clone = f"git clone --quiet --depth 1 {chosen}-- {source} {WORK_FOLDER}/code"
-            return ["set -e", f"mkdir -p {WORK_FOLDER}", clone, f"cd {WORK_FOLDER}/code"]
+            clone = f'git clone --quiet --depth 1 {chosen}-- {source} "$work/code"'
+            return ["set -e", _OWN_FOLDER, clone, 'cd "$work/code"']
         case Sent() if len(wanted.framework.jobs) == 1:
             # A ConfigMap cannot be written to; scripts like to write beside themselves.
-            copy = f"cp -RL {CODE_FOLDER}/. {WORK_FOLDER}/"
-            return ["set -e", f"mkdir -p {WORK_FOLDER}", copy, f"cd {WORK_FOLDER}"]
+            return ["set -e", _OWN_FOLDER, f'cp -RL {CODE_FOLDER}/. "$work/"', 'cd "$work"']
         case _:
             return ["set -e", f"cd {CODE_FOLDER}"]
 

@@ -17,6 +17,7 @@ _EXCEPTION: Final = re.compile(
 _ECHOES: Final = re.compile(
     r"ChildFailedError|SignalException|DistBackendError|RendezvousConnectionError|RendezvousClosedError"
     r"|[Cc]onnection (?:closed|reset|refused|was)|[Bb]roken pipe|Socket Timeout|Abort"
+    r"|^process \d+ ended with exit code"
 )
 """Complaints of a process whose neighbour failed first."""
 _TOOLS: Final = re.compile(
