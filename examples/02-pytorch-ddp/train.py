@@ -39,6 +39,8 @@ def main() -> None:
             optimizer.step()
         if rank == 0:
             print(f"epoch {epoch + 1}/{epochs} loss {loss.item():.4f}", flush=True)
+    del model, optimizer  # its threads must be gone before those of the process group
+    dist.barrier()
     dist.destroy_process_group()
 
 

@@ -16,4 +16,6 @@ for epoch in range(3):
         f"rank {dist.get_rank()}/{dist.get_world_size()} epoch {epoch + 1}/3 loss {loss.item():.4f}",
         flush=True,
     )
+del model, optimizer  # its threads must be gone before those of the process group
+dist.barrier()
 dist.destroy_process_group()

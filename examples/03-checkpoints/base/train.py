@@ -52,6 +52,7 @@ def main() -> None:
             save(model, step + 1)
             print(f"step {step + 1}/{STEPS} world {world} loss {loss.item():.4f}", flush=True)
         time.sleep(PAUSE)
+    del parallel, optimizer  # its threads must be gone before those of the process group
     dist.barrier()
     print(f"rank {rank} of {world} done at step {STEPS}", flush=True)
     dist.destroy_process_group()
