@@ -1,22 +1,29 @@
 """Controllers against the real embedded server: each test has a client and a namespace of its own.
 
-Tests share a server, so a controller sees what others left: name what you wait for.
+Tests share a server, so a controller sees what others left: name what you wait for. It is a server of their
+own: whatever controllers make of the objects of other tests would stay there, with finalizers nobody removes.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
 
-from tests import waits
+from tests import servers, waits
 from tests.builders import a_namespace
 from tests.servers import Cluster
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete
 from trainshed.kube.faults import NotFound
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with servers.running(tmp_path_factory.mktemp("loops")) as found:
+        yield found
 
 
 @pytest_asyncio.fixture

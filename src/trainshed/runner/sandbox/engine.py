@@ -31,6 +31,9 @@ from trainshed.runner.sandbox.members import members
 PREFIX = "10.244"
 
 
+_PAUSES = (0.0, 0.02, 0.1, 0.3, 0.6)
+
+
 class SandboxEngine:
     """Keeps its things in `folder`; pods find `hidden` folders, such as those with keys, empty."""
 
@@ -100,15 +103,23 @@ class SandboxEngine:
         if words := trouble_with_words(plan):
             raise CannotStart("StartError", words)
         try:
-            answer, _ = await self._link.ask({"do": "run", "plan": wire.plain(plan)})
-            if "missing" in answer:  # a holder that has come anew knows of no pods without containers
-                await self.open_pod(plan.pod)
-                answer, _ = await self._link.ask({"do": "run", "plan": wire.plain(plan)})
+            answer = await self._ask_to_run(plan)
         except OSError as error:
             raise CannotStart("CreateContainerError", f"the sandbox could not be made: {error}") from error
         if trouble := answer.get("error") or answer.get("missing"):
             raise CannotStart(answer.get("reason", "CreateContainerError"), trouble)
         return Started(answer["pid"], moment(answer["at"]))
+
+    async def _ask_to_run(self, plan: ContainerPlan) -> Object:
+        """A holder that has come anew knows no pods yet; one that just refused a start may still clean up."""
+        answer, _ = await self._link.ask({"do": "run", "plan": wire.plain(plan)})
+        for pause in _PAUSES:
+            if "missing" not in answer:
+                break
+            await self.open_pod(plan.pod)
+            await asyncio.sleep(pause)
+            answer, _ = await self._link.ask({"do": "run", "plan": wire.plain(plan)})
+        return answer
 
     async def wait(self, pod_uid: str, container: str, attempt: int) -> Exit:
         return await self._runs.wait(pod_uid, container, attempt)
