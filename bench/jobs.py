@@ -26,10 +26,9 @@ from pathlib import Path
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete, Where
-from trainshed.jobs.summary import JOBSET_NAME, attempt_of, summarize
+from trainshed.jobs.summary import JOBSET_NAME, TRAINJOBS, attempt_of, summarize
 from trainshed.kube.objects import Object, text
 
-TRAINJOBS = "trainjobs.trainer.kubeflow.org"
 EXAMPLE = Path(__file__).parent.parent / "examples" / "02-pytorch-ddp"
 BIN = Path(sys.executable).parent
 WAIT_SECONDS = 300.0

@@ -21,6 +21,7 @@ from tests.builders import a_config_map, a_namespace
 from tests.clients.console import Console
 from tests.server.wire import Wire
 from tests.servers import Cluster
+from tests.standin import Node
 
 # More than the history the server keeps in bytes, in values as large as one object may be.
 REWRITES, REWRITE_BYTES = 40, 900_000
@@ -46,6 +47,20 @@ def api(cluster: Cluster) -> Iterator[client.ApiClient]:
     """The official client, configured as its users do it."""
     with config.new_client_from_config(str(cluster.kubeconfig)) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def node(cluster: Cluster) -> Iterator[Node]:
+    """A stand-in for the node agent, for streams into pods."""
+    with Node(cluster.kubeconfig.parent) as node, Wire(cluster.config()) as wire:
+        yield node
+        node.forget(wire)
+
+
+@pytest.fixture
+def wire(cluster: Cluster) -> Iterator[Wire]:
+    with Wire(cluster.config()) as wire:
+        yield wire
 
 
 @pytest.fixture(scope="session")

@@ -20,23 +20,9 @@ import pytest
 from tests.clients.console import Console
 from tests.conftest import Kubectl
 from tests.server.wire import Wire
-from tests.servers import Cluster
 from tests.standin import SECONDS, Node
 
 FOREVER = ["sleep", "infinity"]
-
-
-@pytest.fixture(scope="module")
-def node(cluster: Cluster) -> Iterator[Node]:
-    with Node(cluster.kubeconfig.parent) as node, Wire(cluster.config()) as wire:
-        yield node
-        node.forget(wire)
-
-
-@pytest.fixture
-def wire(cluster: Cluster) -> Iterator[Wire]:
-    with Wire(cluster.config()) as wire:
-        yield wire
 
 
 @pytest.fixture

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.clients.console import Console
 from tests.server.wire import Wire
-from tests.servers import Cluster
 from tests.standin import Node
 from trainshed.kube.objects import Object
 from trainshed.runner.logs import lines
 from trainshed.runner.logs.files import Place
 
 ENDED = {"terminated": {"exitCode": 0}}
-
-
-@pytest.fixture(scope="module")
-def node(cluster: Cluster) -> Iterator[Node]:
-    with Node(cluster.kubeconfig.parent) as node, Wire(cluster.config()) as wire:
-        yield node
-        node.forget(wire)
-
-
-@pytest.fixture
-def wire(cluster: Cluster) -> Iterator[Wire]:
-    with Wire(cluster.config()) as wire:
-        yield wire
 
 
 def printing(script: str) -> list[str]:

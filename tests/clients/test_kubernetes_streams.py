@@ -16,24 +16,10 @@ from kubernetes.client.exceptions import ApiException  # type: ignore[import-unt
 from kubernetes.stream import portforward  # type: ignore[import-untyped]
 
 from tests.server.wire import Wire
-from tests.servers import Cluster
 from tests.standin import SECONDS, Node
 from trainshed.kube.objects import Object
 
 FOREVER = ["sleep", "infinity"]
-
-
-@pytest.fixture(scope="module")
-def node(cluster: Cluster) -> Iterator[Node]:
-    with Node(cluster.kubeconfig.parent) as node, Wire(cluster.config()) as wire:
-        yield node
-        node.forget(wire)
-
-
-@pytest.fixture
-def wire(cluster: Cluster) -> Iterator[Wire]:
-    with Wire(cluster.config()) as wire:
-        yield wire
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.jobs.builders import a_runtime, a_shell, a_trainjob
@@ -66,7 +68,7 @@ def test_a_missing_claim_is_said(shed: Whole, name: str) -> None:
 
 
 def test_an_unknown_runtime_is_refused(shed: Whole, name: str) -> None:
-    ran = shed.run("kubectl", "apply", "-f", "-", stdin=_json(a_shell(name, "true", runtime="absent")))
+    ran = shed.run("kubectl", "apply", "-f", "-", stdin=json.dumps(a_shell(name, "true", runtime="absent")))
     assert ran.code == 1
     assert "absent" in ran.err
     assert "must be created before the TrainJob is created" in ran.err
@@ -76,7 +78,7 @@ def test_a_wrong_container_in_an_override_is_refused_with_the_right_one(shed: Wh
     job = a_shell(name, "true")
     wrong = {"targetJobs": [{"name": "node"}], "spec": {"containers": [{"name": "nodes"}]}}
     job["spec"]["podTemplateOverrides"] = [wrong]
-    ran = shed.run("kubectl", "apply", "-f", "-", stdin=_json(job))
+    ran = shed.run("kubectl", "apply", "-f", "-", stdin=json.dumps(job))
     assert ran.code == 1
     assert 'container "nodes" in podTemplateOverrides does not exist in the runtime; it has "node"' in ran.err
 
@@ -93,9 +95,3 @@ def with_volume(job: Object, source: Object) -> Object:
     spec = {"containers": [mount], "volumes": [{"name": "data", **source}]}
     job["spec"]["podTemplateOverrides"] = [{"targetJobs": [{"name": "node"}], "spec": spec}]
     return job
-
-
-def _json(document: Object) -> str:
-    import json
-
-    return json.dumps(document)

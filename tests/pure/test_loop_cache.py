@@ -107,9 +107,8 @@ def _revision(obj: Object | None) -> int:
     return caching.revision(obj) if obj else 0
 
 
-def test_old_tombstones_are_dropped_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caching, "MOST_TOMBSTONES", 2)
-    cache = Cache()
+def test_old_tombstones_are_dropped_in_the_end() -> None:
+    cache = Cache(most_tombstones=2)
     for uid in ("u", "v", "w"):
         cache.forget(A, uid)
     assert cache.learn(an_object(uid="u"))

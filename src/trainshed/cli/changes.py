@@ -11,12 +11,12 @@ from trainshed.cli import target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
 from trainshed.compose.trouble import WRONG_USAGE, Trouble
+from trainshed.jobs.summary import TRAINJOBS
 from trainshed.kube.objects import text
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
 
-TRAINJOBS = "trainjobs.trainer.kubeflow.org"
 Names = Annotated[list[str], typer.Argument(metavar="<name>...", help="TrainJobs.")]
 SomeNames = Annotated[
     list[str] | None, typer.Argument(metavar="<name>...", help="TrainJobs.", show_default=False)

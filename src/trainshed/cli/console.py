@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from trainshed.cli import invocation
 
@@ -33,6 +33,16 @@ def lines(label: str, rank: int, texts: Sequence[str]) -> None:
     if sys.stdout.isatty():
         shown = _styled(shown, str(_COLOURS[rank % len(_COLOURS)]))
     sys.stdout.write("".join(f"{shown} {text}\n" for text in texts))
+
+
+async def pieces(label: str, rank: int, stream: AsyncIterator[bytes]) -> None:
+    """A log that comes in pieces of any size, as lines."""
+    rest = b""
+    async for piece in stream:
+        *whole, rest = (rest + piece).split(b"\n")
+        lines(label, rank, [line.decode(errors="replace") for line in whole])
+    if rest:
+        line(label, rank, rest.decode(errors="replace"))
 
 
 def flush() -> None:

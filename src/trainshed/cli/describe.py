@@ -44,7 +44,7 @@ def describe(
 async def _fetch(client: Client, name: str) -> tuple[Object, Object | None, list[Object], list[Object]]:
     from trainshed.client.requests import Where
 
-    job = await client.get("trainjobs.trainer.kubeflow.org", name, client.namespace)
+    job = await client.get(summary.TRAINJOBS, name, client.namespace)
     jobset = await client.find("jobsets", name, client.namespace)
     mine = Where(labels=f"{summary.JOBSET_NAME}={name}")
     pods = (await client.list("pods", client.namespace, mine)).items

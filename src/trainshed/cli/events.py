@@ -11,6 +11,7 @@ import typer
 from trainshed.cli import output, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
+from trainshed.jobs.summary import TRAINJOBS
 from trainshed.kube import ages
 from trainshed.kube.objects import Object, text
 
@@ -41,7 +42,7 @@ def events(
 async def fetch(client: Client, name: str) -> list[Object]:
     """Events of the namespace, or of the job and of whatever carries its name in front."""
     if name:
-        await client.get("trainjobs.trainer.kubeflow.org", name, client.namespace)
+        await client.get(TRAINJOBS, name, client.namespace)
     items = (await client.list("events", client.namespace)).items
     return sorted((item for item in items if not name or _is_about(item, name)), key=_when)
 

@@ -13,8 +13,8 @@ from trainshed.cli import console
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete, Where
 from trainshed.jobs import following
-from trainshed.jobs.following import TRAINJOBS, Ended, Heard, Lines, News
-from trainshed.jobs.summary import Summary
+from trainshed.jobs.following import Ended, Heard, Lines, News
+from trainshed.jobs.summary import TRAINJOBS, Summary
 from trainshed.kube import faults
 
 INTERRUPTED = 130

@@ -12,7 +12,7 @@ import typer
 from trainshed.cli import output, target
 from trainshed.cli.options import DataDir, Format, Output, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
-from trainshed.jobs.summary import JOBSET_NAME, Summary, summarize
+from trainshed.jobs.summary import JOBSET_NAME, TRAINJOBS, Summary, summarize
 from trainshed.kube.ages import human_age
 from trainshed.kube.objects import Object, text
 
@@ -56,7 +56,6 @@ def get(
 
 async def _fetch(client: Client, name: str, everywhere: bool) -> tuple[list[Object], list[Summary]]:
     from trainshed.client.requests import ALL
-    from trainshed.jobs.following import TRAINJOBS
 
     place = ALL if everywhere else client.namespace
     if name:

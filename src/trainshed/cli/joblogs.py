@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +13,12 @@ from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose.trouble import FAILED, HERE, PROGRAM, Trouble
 from trainshed.jobs import summary
+from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
     from trainshed.client.requests import LogOptions
-
-TRAINJOBS = "trainjobs.trainer.kubeflow.org"
 
 
 def logs(
@@ -90,52 +90,44 @@ def _print_kept(where: Target, name: str, wanted: tuple[int | None, int | None],
 async def _follow(client: Client, name: str, rank: int | None) -> int:
     from trainshed.cli import following
 
-    await client.get(TRAINJOBS, name, client.namespace)
+    await client.get(summary.TRAINJOBS, name, client.namespace)
     return await following.to_the_end(client, name, rank=rank, owned=False)
 
 
 async def _print_all(client: Client, name: str, rank: int | None, options: LogOptions) -> None:
     from trainshed.client.requests import Where
 
-    await client.get(TRAINJOBS, name, client.namespace)
+    await client.get(summary.TRAINJOBS, name, client.namespace)
     mine = Where(labels=f"{summary.JOBSET_NAME}={name}")
     pods = summary.in_order((await client.list("pods", client.namespace, mine)).items)
     chosen = [pod for pod in pods if rank is None or summary.rank_of(pod) == rank]
     if not chosen:
-        raise Trouble(_no_pods(name, rank, pods), "see what it waits for with `describe`", FAILED)
-    for pod in chosen:
-        await _print_one(client, pod, options, alone=len(chosen) == 1)
+        there = ", ".join(str(summary.rank_of(pod)) for pod in pods)
+        raise Trouble(f"{name} has no rank {rank}", f"it has {there}", FAILED)
+    refusals = [await _print_one(client, pod, options, alone=len(chosen) == 1) for pod in chosen]
+    if all(refusals):
+        raise Trouble(str(refusals[0]), f"see {PROGRAM} describe {name}{HERE}", FAILED)
+    for pod, refusal in zip(chosen, refusals, strict=True):
+        if refusal:
+            console.say(f"[{summary.rank_of(pod)}] {refusal}")
 
 
-def _no_pods(name: str, rank: int | None, pods: list[Object]) -> str:
-    if pods and rank is not None:
-        return f"{name} has no rank {rank}; it has {', '.join(str(summary.rank_of(pod)) for pod in pods)}"
-    return f"{name} has no pods, and so no lines"
-
-
-async def _print_one(client: Client, pod: Object, options: LogOptions, *, alone: bool) -> None:
-    import dataclasses
-
-    from trainshed.kube import faults
-
+async def _print_one(
+    client: Client, pod: Object, options: LogOptions, *, alone: bool
+) -> faults.BadRequest | None:
+    """Print a pod's lines; why there are none, where its container cannot be asked."""
     rank, role = summary.rank_of(pod), summary.role_of(pod)
     chosen = dataclasses.replace(options, container=options.container or _main(pod))
-    label = str(rank) if role == "node" else f"{role} {rank}"
-    rest = b""
+    stream = client.logs(text(pod, "metadata", "name"), client.namespace, chosen)
     try:
-        async for piece in client.logs(text(pod, "metadata", "name"), client.namespace, chosen):
-            if alone:
-                sys.stdout.write(piece.decode(errors="replace"))
-                continue
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                console.line(label, rank, line.decode(errors="replace"))
-    except faults.BadRequest as why:
         if alone:
-            raise
-        console.say(f"[{label}] {why}")
-    if rest:
-        console.line(label, rank, rest.decode(errors="replace"))
+            async for piece in stream:
+                sys.stdout.write(piece.decode(errors="replace"))
+        else:
+            await console.pieces(str(rank) if role == "node" else f"{role} {rank}", rank, stream)
+    except faults.BadRequest as why:
+        return why
+    return None
 
 
 def _main(pod: Object) -> str:

@@ -35,7 +35,7 @@ async def _show(found: list[Kept], container: str, wish: reading.Wish) -> None:
         label = str(note.index) if note.step in ("", TRAINER) else f"{note.step} {note.index}"
         for name in _containers(one, container):
             for run in one.attempts(name):
-                await _print(one.run(name, run), label, note.index, wish)
+                await console.pieces(label, note.index, reading.present(one.run(name, run), wish))
     console.flush()
 
 
@@ -44,13 +44,3 @@ def _containers(one: Kept, wanted: str) -> list[str]:
     if wanted:
         return [name for name in names if name == wanted]
     return [TRAINER] if TRAINER in names else names
-
-
-async def _print(file: Path, label: str, rank: int, wish: reading.Wish) -> None:
-    rest = b""
-    async for piece in reading.present(file, wish):
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            console.line(label, rank, line.decode(errors="replace"))
-    if rest:
-        console.line(label, rank, rest.decode(errors="replace"))

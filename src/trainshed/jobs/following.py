@@ -18,13 +18,12 @@ from trainshed.client.client import Client
 from trainshed.client.failures import ConnectionFailure
 from trainshed.client.requests import LogOptions, Where
 from trainshed.jobs import summary
-from trainshed.jobs.summary import Summary
+from trainshed.jobs.summary import TRAINJOBS, Summary
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
 
 log = logging.getLogger(__name__)
 
-TRAINJOBS = "trainjobs.trainer.kubeflow.org"
 _STATUSES = ("initContainerStatuses", "containerStatuses")
 _QUEUE = 64
 _SILENCE_SECONDS = 20.0

@@ -11,6 +11,8 @@ from trainshed.kube import ages, conditions
 from trainshed.kube.objects import Object, dig, text
 
 State = Literal["Pending", "Waiting", "Running", "Restarting", "Suspended", "Complete", "Failed"]
+TRAINJOBS = "trainjobs.trainer.kubeflow.org"
+"""The kind, as clients are asked for it."""
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"

@@ -25,12 +25,13 @@ _OWNER = ""
 
 
 class Cache:
-    def __init__(self, index_labels: Iterable[str] = ()) -> None:
+    def __init__(self, index_labels: Iterable[str] = (), most_tombstones: int = MOST_TOMBSTONES) -> None:
         self._objects: dict[Key, Object] = {}
         self._places: dict[str, dict[Key, Object]] = {}
         self._index: dict[tuple[str, str], dict[Key, Object]] = {}
         self._index_labels = tuple(dict.fromkeys(index_labels))
         self._gone: dict[str, None] = {}
+        self._most_gone = most_tombstones
         self._listeners: list[Listener] = []
 
     # --- reading ---
@@ -91,7 +92,7 @@ class Cache:
 
     def _bury(self, uid: str) -> None:
         self._gone[uid] = None
-        if len(self._gone) > MOST_TOMBSTONES:
+        if len(self._gone) > self._most_gone:
             del self._gone[next(iter(self._gone))]
 
     def _keep(self, key: Key, obj: Object) -> None:
