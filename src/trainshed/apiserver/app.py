@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from functools import partial
 
 from trainshed.apiserver import answers
-from trainshed.apiserver.access.audit import Audit, Entry, sanitized
+from trainshed.apiserver.access.audit import Audit, sanitized
 from trainshed.apiserver.access.authentication import Authenticator
 from trainshed.apiserver.access.identity import ANONYMOUS_USER, PUBLIC_PATHS, Attributes, Identity, forbidden
 from trainshed.apiserver.access.rbac import Authorizer
 from trainshed.apiserver.answers import Answer, Pending, Result, Upgrade
+from trainshed.apiserver.auditing import entry
 from trainshed.apiserver.call import Call
 from trainshed.apiserver.documents import Documents
 from trainshed.apiserver.http.connection import Respond
@@ -129,21 +130,14 @@ class Application:
     def note(self, request: Incoming, source: str, code: int) -> None:
         target, user, query = request.target or _NOWHERE, request.user or _NOBODY, request.raw_query
         self.audit.record(
-            Entry(
+            entry(
+                user,
+                target,
                 time=datetime.fromtimestamp(request.began, UTC),
                 verb=request.verb or request.method.lower(),
                 path=sanitized(request.path, query) if query else request.path,
                 code=code,
                 latency_ms=round((time.time() - request.began) * 1000, 3),
-                user=user.username,
-                groups=user.groups,
-                impersonator=user.impersonator,
-                group=target.group,
-                version=target.version,
-                resource=target.plural,
-                namespace=target.namespace,
-                name=target.name,
-                subresource=target.subresource,
                 user_agent=request.user_agent,
                 source=source,
             )

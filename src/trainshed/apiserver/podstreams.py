@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from trainshed.apiserver import podchannels, podports
-from trainshed.apiserver.access.audit import Audit, Entry
+from trainshed.apiserver.access.audit import Audit
 from trainshed.apiserver.agents import Agents, place_of
 from trainshed.apiserver.answers import Upgrade
+from trainshed.apiserver.auditing import entry
 from trainshed.apiserver.call import Call
 from trainshed.apiserver.podlogs import chosen_container
 from trainshed.kube import faults, streaming
@@ -57,23 +58,17 @@ class PodStreams:
 
     def _record(self, call: Call, command: Sequence[str]) -> None:
         """Who is about to do what in which pod, at once: the stream may go on for days."""
-        target, user = call.target, call.user
+        request = call.request
         self.audit.record(
-            Entry(
+            entry(
+                call.user,
+                call.target,
                 time=datetime.now(UTC),
-                verb=call.request.verb,
-                path=call.request.path,
+                verb=request.verb,
+                path=request.path,
                 code=101,
                 latency_ms=0.0,
-                user=user.username,
-                groups=user.groups,
-                impersonator=user.impersonator,
-                version=target.version,
-                resource=target.plural,
-                namespace=target.namespace,
-                name=target.name,
-                subresource=target.subresource,
-                user_agent=call.request.user_agent,
+                user_agent=request.user_agent,
                 command=tuple(_ASSIGNMENT.sub(r"\1=...", word)[:1024] for word in command),
             )
         )

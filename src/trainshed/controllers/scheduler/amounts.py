@@ -6,9 +6,10 @@ import functools
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from trainshed.kinds.reading import entries, mapping
+from trainshed.kinds.core import requests
+from trainshed.kinds.reading import mapping
 from trainshed.kube import quantities
-from trainshed.kube.objects import JSON, Object, text
+from trainshed.kube.objects import JSON, Object
 
 Amounts = dict[str, int]
 
@@ -18,21 +19,8 @@ _BYTES = ("memory", "ephemeral-storage")
 
 def of_pod(spec: Object) -> Amounts:
     """What a pod takes: its containers and sidecars, or what starting takes where that is more; overhead."""
-    running: Amounts = {}
-    for container in entries(spec, "containers"):
-        add(running, _of_container(container))
-    sidecars: Amounts = {}
-    starting: Amounts = {}
-    for container in entries(spec, "initContainers"):
-        own = _of_container(container)
-        if text(container, "restartPolicy") == "Always":
-            add(sidecars, own)
-            own = sidecars
-        else:
-            add(own, sidecars)
-        _raise_to(starting, own)
-    add(running, sidecars)
-    _raise_to(running, starting)
+    nothing: Amounts = {}
+    running = requests.of_pod(spec, nothing, _of_container, _sum, _larger)
     # Amounts for the pod as a whole stand for those of its containers.
     running.update(_read(mapping(spec, "resources", "requests")))
     add(running, _read(mapping(spec, "overhead")))
@@ -78,8 +66,8 @@ def _size(amount: int) -> str:
 
 
 def _of_container(container: Object) -> Amounts:
-    limits, requests = (mapping(container, "resources", part) for part in ("limits", "requests"))
-    return _read({**limits, **requests})
+    resources = mapping(container, "resources")
+    return _read({**mapping(resources, "limits"), **mapping(resources, "requests")})
 
 
 def _read(found: Mapping[str, JSON]) -> Amounts:
@@ -94,6 +82,9 @@ def _amount(is_cpu: bool, value: str) -> int:
         return 0
 
 
-def _raise_to(total: Amounts, least: Mapping[str, int]) -> None:
-    for name, amount in least.items():
-        total[name] = max(total.get(name, 0), amount)
+def _sum(one: Amounts, other: Amounts) -> Amounts:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+
+
+def _larger(one: Amounts, other: Amounts) -> Amounts:
+    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}

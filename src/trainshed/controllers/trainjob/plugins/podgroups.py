@@ -10,8 +10,9 @@ from decimal import Decimal
 
 from trainshed.controllers.trainjob.draft import Draft, beside, count, pod_template
 from trainshed.controllers.trainjob.plugins.plugin import Plugin
+from trainshed.kinds.core import requests
 from trainshed.kinds.core.resources import parsed
-from trainshed.kinds.reading import child, entries, mapping, number
+from trainshed.kinds.reading import child, mapping, number
 from trainshed.kinds.trainer import templates
 from trainshed.kinds.trainer.policies import QUEUE
 from trainshed.kube import quantities
@@ -69,18 +70,9 @@ def _gang(draft: Draft) -> Object:
 
 def pod_requests(pod: Object) -> Amounts:
     """Its containers and sidecars together, or what starting takes where that is more; plus the overhead."""
-    running: Amounts = {}
-    for container in entries(pod, "containers"):
-        running = _sum(running, _requests(container))
-    sidecars: Amounts = {}
-    starting: Amounts = {}
-    for container in entries(pod, "initContainers"):
-        if text(container, "restartPolicy") == "Always":
-            sidecars = _sum(sidecars, _requests(container))
-            starting = _larger(starting, sidecars)
-        else:
-            starting = _larger(starting, _sum(sidecars, _requests(container)))
-    return _sum(_larger(_sum(running, sidecars), starting), _amounts(mapping(pod, "overhead")))
+    nothing: Amounts = {}
+    needed = requests.of_pod(pod, nothing, _requests, _sum, _larger)
+    return _sum(needed, _amounts(mapping(pod, "overhead")))
 
 
 def _requests(container: Object) -> Amounts:
