@@ -150,6 +150,16 @@ def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
     for words, code, said in (
         (("run", "absent.py"), 2, "there is no script absent.py"),
         (("run", "x.py", "--framework", "fortran"), 2, "there is no framework 'fortran'"),
+        (
+            ("run", "x.py", "--name", "My_Job", "--framework", "plain"),
+            2,
+            "--name 'My_Job' cannot be a job's name",
+        ),
+        (
+            ("run", "x.py", "--framework", "plain", "--volume", "/not/there:/data"),
+            2,
+            "there is no /not/there",
+        ),
         (("logs", "absent"), 1, 'no lines of a TrainJob "absent" are there or kept'),
         (("describe", "absent"), 1, '"absent" not found'),
         (("delete",), 2, "name the TrainJobs to delete"),

@@ -14,10 +14,12 @@ from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose import environments, lifecycle
 from trainshed.compose.listening import Listen
-from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+from trainshed.compose.trouble import FAILED, HERE, PROGRAM, WRONG_USAGE, Trouble
 from trainshed.jobs import bundle, submission
 from trainshed.jobs.frameworks import FRAMEWORKS, Framework, detect
 from trainshed.jobs.submission import Code, Git, Sent, Submission, Volume
+from trainshed.kube import faults
+from trainshed.kube.names import rfc1035_label
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
@@ -108,7 +110,7 @@ def run(
     path = Path(script)
     kind = _framework(framework, path, git)
     wanted = Submission(
-        name=name or submission.name_for(script, "".join(random.choices(_ALPHABET, k=4))),
+        name=_name(name) or submission.name_for(script, "".join(random.choices(_ALPHABET, k=4))),
         framework=kind,
         script=script if git else _inside(path),
         code=_code(path, git, where),
@@ -118,7 +120,7 @@ def run(
         runtime=runtime,
         image=image,
         env=_usage(lambda: submission.read_env(env or ())),
-        volumes=tuple(_volume(text) for text in volume or ()),
+        volumes=tuple(_volume(text, where) for text in volume or ()),
         resources=_resources(cpu, memory, gpus),
         python=environments.of_caller() if where.is_embedded else "",
         ttl_seconds=ttl,
@@ -131,7 +133,11 @@ def run(
 async def _submit(client: Client, wanted: Submission, *, detach: bool, remove: bool) -> int:
     from trainshed.jobs import sending
 
-    await sending.send(client, wanted, client.namespace)
+    try:
+        await sending.send(client, wanted, client.namespace)
+    except faults.AlreadyExists as error:
+        hint = f"choose another --name, or delete it first with {PROGRAM} delete {wanted.name}{HERE}"
+        raise Trouble(f"there is a job {wanted.name} already", hint, FAILED) from error
     console.say(_described(wanted))
     if detach:
         console.say_follow(wanted.name)
@@ -196,10 +202,20 @@ def _repository(text: str) -> Git:
     return Git(str(folder.resolve()), found.ref, local=True) if folder.is_dir() else found
 
 
-def _volume(text: str) -> Volume:
+def _name(name: str) -> str:
+    why = rfc1035_label(name) if name else None
+    if why:
+        raise Trouble(f"--name {name!r} cannot be a job's name: {why}", "", WRONG_USAGE)
+    return name
+
+
+def _volume(text: str, where: Target) -> Volume:
     source = text.partition(":")[0]
     absolute = str(Path(source).expanduser().resolve()) if submission.is_folder(source) else source
-    return _usage(lambda: submission.read_volume(text, absolute))
+    found = _usage(lambda: submission.read_volume(text, absolute))
+    if found.kind == "hostPath" and where.is_embedded and not Path(absolute).exists():
+        raise Trouble(f"--volume {text}: there is no {absolute}", "make the folder first", WRONG_USAGE)
+    return found
 
 
 def _resources(cpu: str, memory: str, gpus: int) -> tuple[tuple[str, str], ...]:
