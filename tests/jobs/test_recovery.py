@@ -94,11 +94,10 @@ def test_after_its_last_restart_a_job_fails_with_the_reason(shed: Whole, name: s
 def test_training_goes_on_while_a_part_is_dead(own: Whole, part: str) -> None:
     own.apply(a_shell("going", "for i in $(seq 60); do echo step $i; sleep 0.1; done; exit 0", nodes=2))
     eventually(lambda: "step 3" in lines(own, "going"), "both pods run")
-    before = processes_of("going-node-0-0", "bash")
-    assert before
+    program = min(processes_of("going-node-0-0", "bash"))  # later ones are on their way to be `sleep`
     os.kill(own.pids()[part], signal.SIGKILL)
     eventually(lambda: own.pids_or_none(part) is None, f"{part} is gone")
-    assert processes_of("going-node-0-0", "bash") == before
+    assert program in processes_of("going-node-0-0", "bash")
     own.up()
     own.finish("going")
     pods = own.list("pods", "jobset.sigs.k8s.io/jobset-name=going")

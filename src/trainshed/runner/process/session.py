@@ -11,6 +11,8 @@ import termios
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable
 
+from trainshed.runner.process.keyboard import open_keyboard
+
 _LIMIT = 256 << 10
 
 
@@ -28,7 +30,7 @@ class CommandSession:
     async def with_terminal(self, descriptor: int, stdin: bool) -> CommandSession:
         self._terminal = os.dup(descriptor)
         if stdin:
-            self.stdin = await self._writer(os.dup(descriptor))
+            self.stdin = self._kept(open_keyboard(os.dup(descriptor)))
         self.stdout = await self._reader(descriptor)
         return self
 
@@ -71,7 +73,9 @@ class CommandSession:
 
     async def _writer(self, descriptor: int) -> StreamWriter:
         loop = asyncio.get_running_loop()
-        writer = await open_writer(loop, descriptor)
+        return self._kept(await open_writer(loop, descriptor))
+
+    def _kept(self, writer: StreamWriter) -> StreamWriter:
         self._transports.append(writer.transport)
         return writer
 
