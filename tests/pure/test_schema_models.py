@@ -105,6 +105,46 @@ class V1Thing(object):
     }
 
 
+def test_what_is_cut_away_before_parsing_says_nothing() -> None:
+    source = """
+import json
+
+class V1Thing(BaseModel):
+    \'\'\'A thing.\'\'\'
+    mode: Optional[StrictStr] = Field(default=None)
+    __properties: ClassVar[List[str]] = ["mode"]
+
+    @field_validator('mode')
+    def mode_validate_enum(cls, value):
+        if value not in set(['A', 'B']):
+            raise ValueError('no')
+        return value
+
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+
+    @classmethod
+    def from_json(cls, json_str: str) -> Optional[Self]:
+        return cls.from_dict(json.loads(json_str))
+"""
+    cut = pydantic_models.essence(source)
+    assert "from_json" not in cut
+    assert "import" not in cut
+    whole = ast.parse(source).body[1]
+    assert isinstance(whole, ast.ClassDef)
+    assert pydantic_models.read(class_of(cut)) == pydantic_models.read(whole)
+
+
+def test_every_class_is_in_the_file_that_bears_its_name() -> None:
+    found = packages.find(*packages.KUBERNETES)
+    assert "CoreV1Event" in found
+    assert "V1HTTPGetAction" in found
+    assert "V1Pod" in found
+    assert "V1NoSuchThing" not in found
+    assert set(found.model("V1PodList")["properties"]) == {"apiVersion", "items", "kind", "metadata"}
+
+
 def test_a_described_reference_is_wrapped() -> None:
     assert wording.described({"$ref": "X"}, "Text.") == {"description": "Text.", "allOf": [{"$ref": "X"}]}
 

@@ -28,9 +28,10 @@ def is_one(source: str) -> bool:
 
 def essence(source: str) -> str:
     """The tables and the getters: the rest is most of the text, and parsing it most of the time."""
-    head, *marked = source.split("\n    @")
+    _, start, body = source.partition("\nclass ")
+    head, *marked = body.split("\n    @")
     getters = [f"\n    @{part}" for part in marked if part.startswith("property")]
-    return head.partition("\n    def __init__")[0] + "".join(getters) + "\n"
+    return start + head.partition("\n    def __init__")[0] + "".join(getters) + "\n"
 
 
 def read(tree: ast.ClassDef, source: str) -> Object:

@@ -63,7 +63,6 @@ class _Reader:
 
     def __init__(self, kubernetes: Package, trainer: Package) -> None:
         self._kubernetes, self._trainer = kubernetes, trainer
-        self._full = {name: cls for cls in trainer.classes if (name := naming.full(cls))}
         self._found: dict[str, Object] = {}
         self._waiting: list[str] = []
 
@@ -76,14 +75,14 @@ class _Reader:
         return self._found
 
     def _definition(self, name: str) -> Object:
-        cls = self._full.get(name)
+        cls = self._carrier(name)
         if name in _LEAVES:
             text = self._trainer.model(cls).get("description") if cls else None
             return described(copied(_LEAVES[name]), text)
         if cls:
             return self._resolved(self._trainer.model(cls), name)
         for cls in naming.candidates(name):
-            if cls in self._kubernetes.classes:
+            if cls in self._kubernetes:
                 return self._resolved(self._kubernetes.model(cls), name)
         raise LookupError(f"no installed package describes {name}")
 
@@ -102,7 +101,11 @@ class _Reader:
             return named
         short = naming.short(cls)
         shared = (f"{naming.CORE}.{short}", f"{naming.META}.{short}")
-        return next((name for name in shared if name in self._full), f"{home}.{short}")
+        return next((name for name in shared if self._carrier(name)), f"{home}.{short}")
+
+    def _carrier(self, name: str) -> str:
+        """The class of the trainer's package that carries this name, or nothing."""
+        return next((cls for cls in naming.carriers(name) if cls in self._trainer), "")
 
 
 def _references(value: JSON) -> Iterator[Object]:

@@ -91,7 +91,7 @@ class Inliner:
         return self._inlined(self._models[name], describe)
 
     def _overlaid(self, name: str) -> Object:
-        package = next((package for package in self._packages if name in package.classes), None)
+        package = next((package for package in self._packages if name in package), None)
         if package is None and name not in self._overlay:
             raise LookupError(f"no installed package describes {name}")
         model: Object = package.model(name) if package else {"type": "object"}
@@ -114,7 +114,7 @@ class Inliner:
         return value
 
     def _referred(self, reference: str, describe: bool) -> Object:
-        if reference in self._overlay or any(reference in package.classes for package in self._packages):
+        if reference in self._overlay or any(reference in package for package in self._packages):
             if not (named := naming.full(reference)):
                 return self.model(reference, describe=describe)
             return self._of_kubernetes(named, describe)

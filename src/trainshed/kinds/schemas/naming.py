@@ -40,6 +40,12 @@ def full(name: str) -> str:
     return f"{_FULL[found]}.{name.removeprefix(found)}" if found else ""
 
 
+def carriers(definition: str) -> list[str]:
+    """The classes that may carry a definition's whole OpenAPI name."""
+    home, _, short = definition.rpartition(".")
+    return [prefix + short for prefix, place in _FULL.items() if place == home]
+
+
 def grouped(name: str) -> str:
     """The OpenAPI name of a class of the `kubernetes` package that says its group; else empty."""
     found = next((prefix for prefix in _GROUPS if name.startswith(prefix)), "")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -22,30 +21,40 @@ class MissingPackage(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One package of API models; `model` reads one class of it."""
+    """One package of API models; `model` reads one class of it, `in` says whether it has one."""
 
     name: str
     version: str
     folder: Path
-    _files: dict[str, Path] = field(default_factory=dict, compare=False, repr=False)
+    _files: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
-    def classes(self) -> Mapping[str, Path]:
-        """Every model class with the file it is in."""
+    def __contains__(self, cls: str) -> bool:
+        return cls.lower() in self._modules()
+
+    def model(self, cls: str) -> Object:
+        """A schema of the class; its references are names of classes of the same package."""
+        with open(self._modules()[cls.lower()], encoding="utf-8") as file:
+            source = file.read()
+        if attribute_models.is_one(source):
+            return attribute_models.read(_class(attribute_models.essence, source, cls), source)
+        return pydantic_models.read(_class(pydantic_models.essence, source, cls))
+
+    def _modules(self) -> dict[str, str]:
+        """The file of each class: generators give every class one, named after it (v1_pod.py has V1Pod)."""
         if not self._files:
-            self._files.update(_class_files(self.folder))
+            names = [name for name in os.listdir(self.folder) if name.endswith(".py")]
+            found = {name[:-3].replace("_", "").lower(): os.path.join(self.folder, name) for name in names}
+            if len(found) <= 1:  # `__init__`
+                raise MissingPackage(f"no models in {self.folder}")
+            self._files.update(found)
         return self._files
 
-    def model(self, name: str) -> Object:
-        """A schema of the class; its references are names of classes of the same package."""
-        source = self.classes[name].read_text(encoding="utf-8")
-        if attribute_models.is_one(source):
-            return attribute_models.read(_class(attribute_models.essence(source), name), source)
-        return pydantic_models.read(_class(source, name))
 
-
-def _class(source: str, name: str) -> ast.ClassDef:
-    body = ast.parse(source).body
+def _class(essence: Callable[[str], str], source: str, name: str) -> ast.ClassDef:
+    try:
+        body = ast.parse(essence(source)).body
+    except SyntaxError:  # something was cut in two: then all of it
+        body = ast.parse(source).body
     return next(node for node in body if isinstance(node, ast.ClassDef) and node.name == name)
 
 
@@ -54,7 +63,6 @@ TRAINER: Final = ("kubeflow-trainer-api", "kubeflow_trainer_api/models")
 TRAINING: Final = ("kubeflow-training", "kubeflow/training/models")
 KATIB: Final = ("kubeflow-katib-api", "kubeflow_katib_api/models")
 ALL: Final = (KUBERNETES, TRAINER, TRAINING, KATIB)
-_CLASS: Final = re.compile(rb"\nclass (\w+)")
 
 
 def find(distribution: str, models: str) -> Package:
@@ -73,15 +81,3 @@ def _importable(models: str) -> list[Path]:
     top, _, rest = models.partition("/")
     spec = importlib.util.find_spec(top)
     return [Path(place) / rest for place in (spec.submodule_search_locations if spec else None) or ()]
-
-
-def _class_files(folder: Path) -> dict[str, Path]:
-    """Class names by their `class` lines: the packages' `__init__` come in too many shapes to rely on."""
-    found: dict[str, Path] = {}
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".py") and name != "__init__.py":
-            path = folder / name
-            found.update((cls.decode(), path) for cls in _CLASS.findall(b"\n" + path.read_bytes()))
-    if not found:
-        raise MissingPackage(f"no models in {folder}")
-    return found
