@@ -11,10 +11,8 @@ import re
 from itertools import chain
 
 import msgspec
-import yaml
 
 from trainshed.kube.objects import JSON, decode, encode
-from trainshed.kube.yamlreader import Reader, resolve
 
 MAX_DEPTH = 100
 _TOO_DEEP = "exceeded max depth"
@@ -49,6 +47,10 @@ def is_too_deep(value: JSON, most: int = MAX_DEPTH) -> bool:
 
 def read_yaml(data: bytes, duplicates: list[str] | None = None) -> JSON:
     """The first document of a YAML text. Of repeated keys the last wins; `duplicates` then says which."""
+    import yaml  # here: a start need not wait for it, and few bodies are YAML
+
+    from trainshed.kube.yamlreader import Reader
+
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -64,28 +66,9 @@ def read_yaml(data: bytes, duplicates: list[str] | None = None) -> JSON:
 
 
 def write_yaml(value: JSON) -> bytes:
-    # A fresh copy: PyYAML writes anchors for values that merely happen to be the same Python object.
-    fresh = decode(encode(value))
-    text: str = yaml.dump(fresh, Dumper=_Dumper, allow_unicode=True, default_flow_style=False, width=2**30)
-    return text.encode()
+    from trainshed.kube import yamlwriter
 
-
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at run time
-    """Quotes every text that a Kubernetes client would read as something else (`y`, `08`, `<<`)."""
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="'" if _is_special(text) else None)
-
-
-def _is_special(text: str) -> bool:
-    try:
-        return text == "<<" or resolve(text) is not text
-    except ValueError:
-        return True
-
-
-_Dumper.add_representer(str, _represent_text)
+    return yamlwriter.write(value)
 
 
 def find_duplicates(data: bytes, value: JSON) -> list[str]:
@@ -152,7 +135,7 @@ def _worded(message: str, data: bytes) -> str:
     return f"invalid character {letter!r} at byte {at}: {found.group(1)}"
 
 
-def _yaml_wording(error: yaml.YAMLError) -> str:
+def _yaml_wording(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
     return f"yaml: line {mark.line + 1}: {problem}" if mark is not None else f"yaml: {problem}"

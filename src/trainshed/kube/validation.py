@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from trainshed.kube import faults, formats, limits, rules, uniqueness
+from trainshed.kube import faults, formats, limits, uniqueness
 from trainshed.kube.faults import FieldError
 from trainshed.kube.objects import JSON, Object, holds_only_texts
 from trainshed.kube.structure import MISSING, Schema
@@ -45,6 +45,8 @@ def validate(
         if any(error.reason in _BLOCKING for error in errors):
             errors.append(faults.invalid("<nil>", None, _UNCHECKED))
         else:
+            from trainshed.kube import rules  # CEL, which a start need not wait for
+
             errors += rules.errors(schema, obj, old, path)
     return errors
 

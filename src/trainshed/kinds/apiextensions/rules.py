@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from trainshed.kinds.reading import entries
-from trainshed.kube import cel, schema
+from trainshed.kube import schema
 from trainshed.kube.faults import FieldError, invalid, required, unsupported
 from trainshed.kube.objects import Object, text
 from trainshed.kube.schema import Schema
@@ -46,6 +46,8 @@ def _form(path: str, rule: Object) -> Iterator[FieldError]:
 
 
 def _expressions(path: str, rule: Object, shape: Schema) -> Iterator[FieldError]:
+    from trainshed.kube import cel  # here: a start need not wait for it
+
     if why := cel.check(text(rule, "rule"), shape):
         yield invalid(f"{path}.rule", rule, why)
     words = text(rule, "messageExpression").strip()
