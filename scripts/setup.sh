@@ -62,6 +62,11 @@ Schemas.load(datafolder.locate(None, os.environ).cache)
 END
 }
 
+# An editable install compiles nothing; where nobody else may write bytecode, every start would do it again.
+bytecode() {
+    "$venv/bin/python" -m compileall -q src || echo "not compiled: the first start will do it"
+}
+
 pip() {
     "$venv/bin/python" -m pip -q --disable-pip-version-check "$@" ||
         fail "pip could not install everything" "if the package index cannot be reached, see https_proxy and PIP_INDEX_URL"
@@ -84,5 +89,6 @@ echo "installing trainshed, PyTorch and the developer tools into $venv, about a 
 pip install --constraint constraints.txt pip
 pip install --constraint constraints.txt --editable . --group dev
 system_packages
+bytecode
 schema_cache
 echo "ready: $venv/bin/trainshed"
