@@ -34,12 +34,23 @@ LeaseNamespace = Annotated[
         show_default="the kubeconfig's namespace",
     ),
 ]
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(
+        metavar="<port>",
+        min=1,
+        max=65535,
+        help="Tell Prometheus what the controllers do, at /metrics.",
+        show_default="nowhere",
+    ),
+]
 
 
 def operator(
     kubeconfig: Kubeconfig = None,
     controllers: Controllers = "trainjob,jobset",
     lease_namespace: LeaseNamespace = "",
+    metrics_port: MetricsPort = None,
     verbose: Verbose = False,
 ) -> None:
     """Run controllers against a cluster, until Ctrl-C."""
@@ -50,6 +61,6 @@ def operator(
     if not names:
         raise Trouble("--controllers names none", "the usual ones are trainjob,jobset", WRONG_USAGE)
     logs.begin(logging.DEBUG if verbose else logging.INFO)
-    cluster = standalone.Cluster(kubeconfig, lease_namespace)
+    cluster = standalone.Cluster(kubeconfig, lease_namespace, metrics_port)
     listed = ", ".join(names)
     standalone.run(cluster, names, lambda url: print(f"Controllers ready ({listed}) for {url}.", flush=True))

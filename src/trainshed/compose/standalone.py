@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +13,12 @@ import uvloop
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
-from trainshed.compose import companion, operators
+from trainshed.compose import companion, operators, reconcilemetrics
 from trainshed.compose.trouble import Trouble
 from trainshed.kube.faults import Fault
 from trainshed.loop import running
 from trainshed.loop.controller import Controller
+from trainshed.loop.passes import Passes
 
 LEASE = "trainshed-operator"
 
@@ -26,6 +29,8 @@ class Cluster:
 
     kubeconfig: Path | None = None
     lease_namespace: str = ""
+    metrics_port: int | None = None
+    """Where to tell Prometheus what the controllers do; nowhere where there is none."""
 
 
 def run(cluster: Cluster, names: Sequence[str], ready: Callable[[str], None]) -> None:
@@ -44,8 +49,20 @@ def run(cluster: Cluster, names: Sequence[str], ready: Callable[[str], None]) ->
 async def _run(
     client: Client, cluster: Cluster, controllers: Sequence[Controller], ready: Callable[[], None]
 ) -> None:
-    async with client:
-        place = cluster.lease_namespace or client.namespace
+    passes = Passes()
+    async with client, AsyncExitStack() as stack:
+        if cluster.metrics_port is not None:
+            await stack.enter_async_context(await _metrics(passes, cluster.metrics_port))
+        lease = f"{cluster.lease_namespace or client.namespace}/{LEASE}"
         await running.run(
-            client, controllers, identity=operators.identity(), lease=f"{place}/{LEASE}", ready=ready
+            client, controllers, identity=operators.identity(), lease=lease, ready=ready, passes=passes
         )
+
+
+async def _metrics(passes: Passes, port: int) -> asyncio.Server:
+    try:
+        # At all addresses: in a cluster, whoever scrapes comes from another pod. The numbers name nobody.
+        return await reconcilemetrics.at_port(passes, "", port)
+    except OSError as error:
+        why = f"cannot listen on port {port} for metrics: {error.strerror}"
+        raise Trouble(why, "choose another one with --metrics-port") from error

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from trainshed.client.client import Client
@@ -21,6 +22,7 @@ from trainshed.loop.informer import Informer
 from trainshed.loop.keys import Key
 from trainshed.loop.leading import Leadership
 from trainshed.loop.outcome import After, Permanent, Temporary
+from trainshed.loop.passes import Passes, Result, Tally
 from trainshed.loop.queue import Queue
 from trainshed.loop.world import Clock, World
 
@@ -43,14 +45,15 @@ async def run(
     lease: str | None = None,
     ready: Callable[[], None] = lambda: None,
     clock: Clock = utc_now,
+    passes: Passes | None = None,
 ) -> None:
     """Run until cancelled. `ready` is called once all caches are filled, before the first pass.
 
     With a lease (`name` or `namespace/name`), passes happen only while this process holds it.
     """
-    caches, recorder = Caches(), Recorder(client, clock)
+    caches, recorder, passes = Caches(), Recorder(client, clock), passes or Passes()
     lines = [
-        _Line(controller, World(controller.name, client, caches, recorder, clock))
+        _line(controller, World(controller.name, client, caches, recorder, clock), passes)
         for controller in controllers
         if await _prepare(client, controller, caches)
     ]
@@ -115,13 +118,19 @@ async def _work(lines: Sequence[_Line]) -> None:
                 group.create_task(line.work(), name=f"{line.controller.name} {number}")
 
 
+def _line(controller: Controller, world: World, passes: Passes) -> _Line:
+    queue = Queue()
+    return _Line(controller, world, queue, passes.open(controller.name, queue.__len__))
+
+
 @dataclass(slots=True)
 class _Line:
     """One controller with its queue."""
 
     controller: Controller
     world: World
-    queue: Queue = field(default_factory=Queue)
+    queue: Queue
+    tally: Tally
 
     def listen(self, caches: Caches) -> None:
         for watch in self.controller.watches:
@@ -146,26 +155,33 @@ class _Line:
     async def work(self) -> None:
         while True:
             key = await self.queue.take()
+            began = time.monotonic()
+            result: Result = "failed"
             try:
-                await self._pass(key)
+                result = await self._pass(key)
             finally:
                 self.queue.done(key)
+                self.tally.add(result, time.monotonic() - began)
 
-    async def _pass(self, key: Key) -> None:
+    async def _pass(self, key: Key) -> Result:
         try:
             outcome = await self.controller.reconcile(key, self.world)
         except Permanent as refusal:
             log.warning("%s gives up on %s until something changes: %s", self.controller.name, key, refusal)
             self.queue.succeeded(key)
+            return "gave_up"
         except (Temporary, Fault, Failure) as trouble:
             self._retry(key, trouble)
+            return "retried"
         except Exception:
             log.exception("%s failed for %s", self.controller.name, key)
             self.queue.retry(key)
-        else:
-            self.queue.succeeded(key)
-            if isinstance(outcome, After):
-                self.queue.add_after(key, outcome.seconds)
+            return "failed"
+        self.queue.succeeded(key)
+        if isinstance(outcome, After):
+            self.queue.add_after(key, outcome.seconds)
+            return "again"
+        return "done"
 
     def _retry(self, key: Key, trouble: Temporary | Fault | Failure) -> None:
         wait = self.queue.retry(key, trouble.after if isinstance(trouble, Temporary) else None)
