@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -144,6 +145,23 @@ def test_preview_works_without_a_server(tmp_path: Path, shed: Whole) -> None:
     assert done.returncode == 0, done.stderr
     assert any(line.endswith("# plugin torch") and "PET_NNODES" in line for line in done.stdout.splitlines())
     assert not os.path.exists(tmp_path / "nothing")
+
+
+def test_preview_refuses_what_the_server_refuses(shed: Whole, tmp_path: Path) -> None:
+    good = a_shell("g", "true")
+    trainer = good["spec"]["trainer"]
+    for changes, said in (
+        ({"apiVersion": "kubeflow.org/v1"}, "error: apiVersion: there is no TrainJob in"),
+        ({"spec": {**good["spec"], "trainer": {**trainer, "numNodes": "two"}}}, "spec.trainer.numNodes"),
+        ({"spec": {**good["spec"], "numNodes": 2}}, 'did you mean "spec.trainer.numNodes"?'),
+        ({"spec": {**good["spec"], "runtimeRef": {"name": "torch-distribted"}}}, '"torch-distributed"?'),
+    ):
+        file = tmp_path / "job.json"
+        file.write_text(json.dumps({**good, **changes}))
+        ran = shed.trainshed("preview", "-f", str(file))
+        assert ran.code == 1, ran
+        assert said in ran.err
+        assert shed.run("kubectl", "apply", "--dry-run=server", "-f", str(file)).code == 1
 
 
 def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:

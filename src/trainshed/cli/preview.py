@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +13,12 @@ import typer
 from trainshed.cli import output, target
 from trainshed.cli.options import DataDir, Format, Output, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
-from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+from trainshed.compose.trouble import FAILED, HERE, PROGRAM, WRONG_USAGE, Trouble
 from trainshed.kube.objects import Object, text
 
 if TYPE_CHECKING:
     from trainshed.controllers.trainjob.preview import Preview
-
-RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
+    from trainshed.kinds.kind import Kind
 
 Files = Annotated[
     list[Path],
@@ -41,15 +41,12 @@ def preview(
     verbose: Verbose = False,
 ) -> None:
     """Show what a TrainJob becomes, why, and what looks wrong."""
-    # Imported here: what merges is large, and no other command needs it.
-    from trainshed.controllers.trainjob.preview import preview as merge
-
     documents = [document for file in files for document in _documents(file)]
     jobs = [document for document in documents if document.get("kind") == "TrainJob"]
     if not jobs:
         raise Trouble("there is no TrainJob in what was given", "name its manifest with -f", WRONG_USAGE)
     where = target.chosen(data_dir, kubeconfig, context, namespace)
-    shown = [merge(job, _runtime(job, documents, where)) for job in jobs]
+    shown = _shown(jobs, documents, where)
     if form is Format.table:
         for found in shown:
             _print(found)
@@ -68,26 +65,63 @@ def _documents(file: Path) -> list[Object]:
         raise Trouble(str(error), "", WRONG_USAGE) from error
 
 
-def _runtime(job: Object, documents: Sequence[Object], where: Target) -> Object:
-    """From the files, else one that comes with Trainshed, else from the cluster."""
-    name = text(job, "spec", "runtimeRef", "name")
-    kind = text(job, "spec", "runtimeRef", "kind") or RUNTIMES[0]
-    for document in documents:
-        if document.get("kind") == kind and text(document, "metadata", "name") == name:
-            return document
-    from trainshed.client.failures import Failure
-    from trainshed.jobs import manifests
+def _shown(jobs: Sequence[Object], documents: Sequence[Object], where: Target) -> list[Preview]:
+    # Imported here: what merges is large, and no other command needs it.
+    from trainshed.controllers.trainjob import shapes
+    from trainshed.kinds.schemas import Schemas
 
+    known = shapes.kinds(Schemas.load(where.folder.cache))
+    return [_one(job, documents, where, known) for job in jobs]
+
+
+def _one(job: Object, documents: Sequence[Object], where: Target, known: Mapping[str, Kind]) -> Preview:
+    from trainshed.controllers.trainjob import shapes
+    from trainshed.controllers.trainjob.preview import Preview, preview
+
+    job, flaws = shapes.checked(job, known)
+    if not shapes.is_mergeable(flaws):
+        return Preview({}, {}, warnings=tuple(flaws))
+    runtime = _runtime(job, documents, where)
+    if any(runtime is document for document in documents):
+        runtime, others = shapes.checked(runtime, known)
+        name = text(runtime, "metadata", "name")
+        flaws += [lint._replace(path=f"runtime {name}: {lint.path}") for lint in others]
+    if not shapes.is_mergeable(flaws):
+        return Preview({}, {}, warnings=tuple(flaws))
+    found = preview(job, runtime)
+    return replace(found, warnings=(*flaws, *found.warnings))
+
+
+# --- the runtime --------------------------------------------------------------------------------------------
+
+
+def _runtime(job: Object, documents: Sequence[Object], where: Target) -> Object:
+    """From the files, else from the cluster, else one that comes with Trainshed."""
+    from trainshed.client.failures import Failure
+    from trainshed.jobs import runtimes
+
+    ref = text(job, "spec", "runtimeRef", "kind"), text(job, "spec", "runtimeRef", "name")
+    given = [document for document in documents if document.get("kind") in runtimes.KINDS]
+    found = _called(given, *ref)
+    if found is not None:
+        return found
+    place = text(job, "metadata", "namespace")
     try:
-        return target.perform(where, lambda client: client.get(kind, name))
-    except (Trouble, Failure) as error:
-        shipped = manifests.shipped_runtime(name) if kind == RUNTIMES[0] else None
-        if shipped is None:
-            hint = "give its manifest with another -f, or start Trainshed where it is stored"
-            raise Trouble(
-                f"the {kind} {name!r} is in none of the files and cannot be asked for", hint
-            ) from error
-        return shipped
+        stored = target.perform(where, lambda client: runtimes.fetch(client, place or client.namespace))
+        hint = f"see {PROGRAM} runtimes{HERE}, or give its manifest with another -f"
+    except (Trouble, Failure):
+        stored = runtimes.shipped()
+        hint = "give its manifest with another -f, or start Trainshed where it is stored"
+    found = _called(stored, *ref)
+    if found is None:
+        near = runtimes.suggestion(*ref, runtimes.named([*given, *stored]))
+        raise Trouble(f'there is no {ref[0]} "{ref[1]}"{"; " + near if near else ""}', hint, FAILED)
+    return found
+
+
+def _called(runtimes: Sequence[Object], kind: str, name: str) -> Object | None:
+    same = (obj for obj in runtimes if obj.get("kind") == kind and text(obj, "metadata", "name") == name)
+    return next(same, None)
 
 
 # --- printing -----------------------------------------------------------------------------------------------
@@ -97,7 +131,7 @@ def _print(found: Preview) -> None:
     from trainshed.jobs import tagged
 
     rows = tagged.lines(found.jobset, found.provenance)
-    width = min(max(len(line) for line, _ in rows), 72)
+    width = min(max((len(line) for line, _ in rows), default=0), 72)
     colour = sys.stdout.isatty()
     for line, origin in rows:
         print(f"{line:<{width}}  {_dim(f'# {origin}', colour)}" if origin else line)

@@ -40,8 +40,9 @@ async def _fetch(client: Client, name: str) -> list[Object]:
     if name:
         own = await client.find("trainingruntimes", name, client.namespace)
         return [own or await client.get("clustertrainingruntimes", name)]
-    wide = (await client.list("clustertrainingruntimes")).items
-    return wide + (await client.list("trainingruntimes", client.namespace)).items
+    from trainshed.jobs import runtimes as known
+
+    return await known.fetch(client, client.namespace)
 
 
 def _row(runtime: Object) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from trainshed.kinds.trainer import runtimes
-from trainshed.kube.objects import JSON, Object, text
+from trainshed.kube.objects import JSON, Object
 
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -31,11 +30,6 @@ def read(file: Path) -> list[Object]:
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise CannotRead(f"{file} is not YAML: {' '.join(str(error).split())[:200]}") from error
     return [obj for document in documents for obj in _objects(document, file)]
-
-
-def shipped_runtime(name: str) -> Object | None:
-    """A ClusterTrainingRuntime that comes with Trainshed."""
-    return next((obj for obj in runtimes.manifests() if text(obj, "metadata", "name") == name), None)
 
 
 def _objects(document: JSON, file: Path) -> Iterator[Object]:

@@ -112,24 +112,6 @@ def _wrong_runtime(case: Case) -> Iterator[Lint]:
 
 # --- what is probably not meant ---------------------------------------------------------------------------
 
-_SPEC: Final = frozenset(
-    ("activeDeadlineSeconds", "annotations", "initializer", "labels", "managedBy", "podTemplateOverrides",
-     "runtimePatches", "runtimeRef", "suspend", "trainer", TTL)
-)  # fmt: skip
-_TRAINER: Final = frozenset(
-    ("args", "command", "env", "image", "numNodes", "numProcPerNode", "resourcesPerNode")
-)
-
-
-def _unknown_fields(case: Case) -> Iterator[Lint]:
-    for name in mapping(case.job, "spec"):
-        if name not in _SPEC:
-            hint = f"; did you mean spec.trainer.{name}?" if name in _TRAINER else ""
-            yield Lint("unknown-field", f"spec.{name}", f"there is no such field: it is dropped{hint}")
-    for name in case.trainer:
-        if name not in _TRAINER:
-            yield Lint("unknown-field", f"spec.trainer.{name}", "there is no such field: it is dropped")
-
 
 def _old_fields(case: Case) -> Iterator[Lint]:
     for said in (*dialects.trainjob_warnings(case.job), *dialects.runtime_warnings(case.runtime)):
@@ -255,6 +237,6 @@ def _deprecated(case: Case) -> Iterator[Lint]:
 
 RULES: Final[tuple[Rule, ...]] = (
     _wrong_runtime, _refused_job, _refused_runtime, _refused_jobset, _refused_pods, _two_sources,
-    _unknown_fields, _old_fields, _misplaced_ttl, _ranks_of_nodes, _no_shared_memory, _limits_alone,
+    _old_fields, _misplaced_ttl, _ranks_of_nodes, _no_shared_memory, _limits_alone,
     _too_many_processes, _forgotten_gpus, _no_trainer, _unlisted, _deprecated,
 )  # fmt: skip
