@@ -25,6 +25,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--kubeconfig", default="", help="run the contract tests against this cluster, not our own server"
     )
+    parser.addoption(
+        "--second-plane",
+        action="store_true",
+        help="run the backend's tests with it pointed at a second control plane, by a copied kubeconfig",
+    )
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from trainshed.cli import (
     operator,
     preview,
     runtimes,
+    serve,
     status,
     up,
     version,
@@ -60,6 +61,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "status": status.status,
     "kubeconfig": kubeconfig.kubeconfig,
     "operator": operator.operator,
+    "serve": serve.serve,
     "doctor": doctor.doctor,
     "version": version.version,
 }

@@ -1,0 +1,172 @@
+"""Who calls, as Kubernetes sees them, and what else every route may ask for: namespace, plane, settings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Query, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from trainshed.backend import limits, problems
+from trainshed.backend.plane import Plane
+from trainshed.backend.problems import Problem
+from trainshed.backend.settings import Settings
+from trainshed.client import requests
+from trainshed.client.client import Client
+from trainshed.client.requests import Resource
+from trainshed.kube import faults, names
+from trainshed.kube.objects import Object, dig, encode, text
+
+_REVIEWS = Resource("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", False)
+_ACCESS = Resource("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False)
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,8192}")
+_ACCOUNT = "system:serviceaccount:"
+_bearer = HTTPBearer(auto_error=False, description="A token the Kubernetes API accepts.")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    user: str
+    groups: tuple[str, ...]
+    namespace: str
+    """Where they work unless they say otherwise."""
+    client: Client = field(repr=False)
+    """The Kubernetes API as this caller."""
+
+    async def may(
+        self, verb: str, resource: str, namespace: str, name: str = "", subresource: str = "", group: str = ""
+    ) -> bool:
+        asked = _attributes(verb, resource, namespace, name, subresource, group)
+        return bool(dig(await self._reviewed(asked), "status", "allowed"))
+
+    async def require(
+        self, verb: str, resource: str, namespace: str, name: str = "", subresource: str = "", group: str = ""
+    ) -> None:
+        """Raises the refusal the Kubernetes API would have given."""
+        asked = _attributes(verb, resource, namespace, name, subresource, group)
+        if not dig(await self._reviewed(asked), "status", "allowed"):
+            raise Problem(403, refusal(self.user, asked))
+
+    async def _reviewed(self, attributes: Object) -> Object:
+        review: Object = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": attributes},
+        }
+        return await self.client.call(_post(_ACCESS, review))
+
+
+def refusal(user: str, asked: Object) -> str:
+    """The words of a Kubernetes API server for something that is not allowed."""
+    resource = "/".join(filter(None, (asked["resource"], asked.get("subresource"))))
+    about = f' "{asked["name"]}"' if asked.get("name") else ""
+    kind = f"{resource}.{asked['group']}" if asked.get("group") else resource
+    place = f' in the namespace "{asked["namespace"]}"' if asked.get("namespace") else " at the cluster scope"
+    return (
+        f'{kind}{about} is forbidden: User "{user}" cannot {asked["verb"]} resource "{resource}"'
+        f' in API group "{asked.get("group", "")}"{place}'
+    )
+
+
+def _attributes(verb: str, resource: str, namespace: str, name: str, subresource: str, group: str) -> Object:
+    full = {
+        "verb": verb,
+        "group": group,
+        "resource": resource,
+        "subresource": subresource,
+        "namespace": namespace,
+        "name": name,
+    }
+    return {key: value for key, value in full.items() if value}
+
+
+def _post(resource: Resource, body: Object) -> requests.Request:
+    return requests.raw(requests.collection_path(resource), method="POST", body=encode(body))
+
+
+# --- what routes ask for ------------------------------------------------------------------------------------
+
+
+def the_plane(request: Request) -> Plane:
+    found: Plane = request.app.state.plane
+    return found
+
+
+def the_settings(request: Request) -> Settings:
+    found: Settings = request.app.state.settings
+    return found
+
+
+async def current_caller(
+    request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+) -> Caller:
+    """The caller behind the bearer token. Raises 401 as the Kubernetes API does, 429 who calls too often."""
+    rates: limits.Rates = request.app.state.rates
+    address = request.client.host if request.client else ""
+    if sent is None or not _TOKEN.fullmatch(sent.credentials):
+        raise problems.unauthorized("no token was sent" if sent is None else "that is no token")
+    rates.require(f"stranger {address}", peek=True)
+    plane = the_plane(request)
+    client = plane.as_caller(sent.credentials)
+    try:
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        review = await client.call(_post(_REVIEWS, body))
+    except faults.Unauthorized:
+        rates.require(f"stranger {address}")
+        raise
+    caller = _caller(review, client, plane.namespace)
+    rates.require(f"tenant {tenant_of(caller.user)}")
+    request.state.user = caller.user
+    return caller
+
+
+def _caller(review: Object, client: Client, usual: str) -> Caller:
+    user = text(review, "status", "userInfo", "username")
+    groups = tuple(str(group) for group in dig(review, "status", "userInfo", "groups") or ())
+    home = home_of(user)
+    return Caller(user, groups, home or usual, client)
+
+
+def home_of(user: str) -> str:
+    """The namespace of a service account's user; empty for everybody else."""
+    return user.removeprefix(_ACCOUNT).partition(":")[0] if user.startswith(_ACCOUNT) else ""
+
+
+def tenant_of(user: str) -> str:
+    """Whose share of the service a request uses: all accounts of a namespace are one tenant."""
+    home = home_of(user)
+    return f"namespace {home}" if home else f"user {user}"
+
+
+CurrentCaller = Annotated[Caller, Depends(current_caller)]
+ThePlane = Annotated[Plane, Depends(the_plane)]
+TheSettings = Annotated[Settings, Depends(the_settings)]
+
+
+async def place(
+    caller: CurrentCaller,
+    namespace: Annotated[
+        str | None,
+        Query(description="The namespace; the caller's own unless given.", examples=["user-123"]),
+    ] = None,
+) -> str:
+    """The namespace a request is about. Raises 422 for what cannot be one."""
+    return checked_namespace(caller.namespace if namespace is None else namespace)
+
+
+def checked_namespace(namespace: str, field: str = "namespace") -> str:
+    if why := names.dns_label(namespace):
+        raise problems.invalid(field, f"{field}: {why}")
+    return namespace
+
+
+def checked_name(name: str, field: str = "name") -> str:
+    """A name that can be part of a path to the Kubernetes API. Raises 422."""
+    if why := names.dns_subdomain(name):
+        raise problems.invalid(field, f"{field}: {why}")
+    return name
+
+
+Place = Annotated[str, Depends(place)]
