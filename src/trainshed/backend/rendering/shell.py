@@ -1,0 +1,111 @@
+"""What a job's main container runs: preparation, then the user's command, as one `bash -c`.
+
+What users give reaches the shell as the text of their own command, quoted, or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from trainshed.backend.rendering.frameworks import FRAMEWORKS, Framework
+from trainshed.backend.rendering.literal import unexpanded
+from trainshed.backend.rendering.wanted import Files, Git, Wanted
+
+CODE_FOLDER = "/workspace/scripts"
+CLONE_SCRIPT = "/workspace/git/git_clone.sh"
+CLONING_RUNTIMES = ("pytorch-runtime", "tensorflow-runtime")
+"""Those with an init container that clones."""
+TF_CONFIG_RUNTIME = "tensorflow-runtime"
+"""Its init container leaves TF_CONFIG in a file."""
+_OWN_LAUNCHER = re.compile(
+    r"\b(torchrun|torch\.distributed\.(run|launch)|accelerate|deepspeed|mpirun|horovodrun)\b"
+)
+
+
+def command(wanted: Wanted) -> list[str]:
+    """The trainer's command; the kubelet finds nothing in it to replace."""
+    lines = [*_set_up(wanted), *_get_code(wanted), *_start(wanted)]
+    return ["bash", "-c", unexpanded("\n".join(lines))]
+
+
+def framework(wanted: Wanted) -> Framework:
+    return FRAMEWORKS[wanted.framework]
+
+
+def clones_itself(wanted: Wanted) -> bool:
+    """Whether the code has to be cloned by the command, because no init container does."""
+    return isinstance(wanted.code, Git) and wanted.runtime not in CLONING_RUNTIMES
+
+
+def _set_up(wanted: Wanted) -> Iterator[str]:
+    script = framework(wanted).script
+    if wanted.runtime == TF_CONFIG_RUNTIME and wanted.framework == "tensorflow":
+        yield "source /shared-env/tf_config.env || exit 1"
+    elif script is not None:
+        yield f"source {script.path} || exit 1"
+
+
+def _get_code(wanted: Wanted) -> Iterator[str]:
+    """Leaves the program in a folder where its files are and, where that can be, where it may write."""
+    is_launched = framework(wanted).is_launched
+    match wanted.code:
+        case Git(subfolder=subfolder):
+            if clones_itself(wanted):
+                everywhere = "mpirun --map-by ppr:1:node " if is_launched else ""
+                yield f"{everywhere}bash {CLONE_SCRIPT} || exit 1"
+            yield f"cd {shlex.quote(f'{CODE_FOLDER}/{subfolder}'.rstrip('/'))} || exit 1"
+        case Files() if is_launched:
+            # mpirun starts its processes in the same folder on every node.
+            yield f"cd {CODE_FOLDER} || exit 1"
+        case Files():
+            yield f'cd "$(mktemp -d)" && cp -RL {CODE_FOLDER}/. . || exit 1'
+
+
+def _start(wanted: Wanted) -> Iterator[str]:
+    if isinstance(wanted.command, str) and wanted.command:
+        yield from _start_text(wanted, wanted.command)
+    else:
+        yield f"exec {shlex.join([*_launcher(wanted), *_words(wanted)])}"
+
+
+def _start_text(wanted: Wanted, text: str) -> Iterator[str]:
+    if wanted.framework == "pytorch" and _is_many(wanted) and not _OWN_LAUNCHER.search(text):
+        yield f"exec torchrun --no-python bash -c {shlex.quote(text)}"
+    else:
+        yield text
+
+
+def _launcher(wanted: Wanted) -> list[str]:
+    """What starts the words of a program, on all nodes where the framework has one launcher."""
+    given = " ".join(wanted.command)
+    if given and _OWN_LAUNCHER.search(given):
+        return []
+    found = list(framework(wanted).launcher)
+    if found:
+        # Processes on other nodes do not inherit this one's variables.
+        found += [word for name, _ in wanted.env for word in ("-x", name)]
+    elif wanted.framework == "pytorch" and _is_many(wanted):
+        found = ["torchrun", *(["--no-python"] if wanted.command else [])]
+    return found
+
+
+def _words(wanted: Wanted) -> list[str]:
+    if wanted.command:
+        return [*wanted.command, *wanted.arguments]
+    by_torchrun = wanted.framework == "pytorch" and _is_many(wanted)
+    return [*([] if by_torchrun else [framework(wanted).python]), _script(wanted), *wanted.arguments]
+
+
+def _script(wanted: Wanted) -> str:
+    match wanted.code:
+        case Files(start=start):
+            return start
+        case Git():
+            return "train.py"
+    return f"{CODE_FOLDER}/train.py"
+
+
+def _is_many(wanted: Wanted) -> bool:
+    return (wanted.processes or 1) > 1

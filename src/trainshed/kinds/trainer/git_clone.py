@@ -1,0 +1,61 @@
+"""Cloning a repository inside a pod: a POSIX shell script that needs git and nothing else.
+
+The repository, the ref (branch, tag or commit) and the folder are variables. Credentials are the files of a
+mounted Secret: they are in no command, no variable and no URL.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+FILE: Final = "git_clone.sh"
+CREDENTIALS: Final = "/git-credentials"
+
+SCRIPT: Final = f"""\
+set -e
+if [ -z "$GIT_SYNC_REPO" ]; then
+  echo "[git-clone] GIT_SYNC_REPO is not set: nothing to clone"
+  exit 0
+fi
+if ! command -v git > /dev/null; then
+  echo "[git-clone] there is no git in this image: choose an image or a runtime that has it" >&2
+  exit 1
+fi
+echo "[git-clone] $GIT_SYNC_REPO ${{GIT_SYNC_BRANCH:-(its default branch)}} -> $GIT_SYNC_ROOT"
+credentials="${{GIT_SYNC_CREDENTIALS:-{CREDENTIALS}}}"
+own=$(mktemp -d)
+trap 'rm -rf "$own"' EXIT
+export GIT_TERMINAL_PROMPT=0 GIT_ALLOW_PROTOCOL=https:http:ssh:git:file
+if [ -r "$credentials/ssh-privatekey" ]; then
+  (umask 077 && cat "$credentials/ssh-privatekey" > "$own/key" && echo >> "$own/key")
+  hosts="-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=$own/known_hosts"
+  if [ -r "$credentials/known_hosts" ]; then
+    hosts="-o StrictHostKeyChecking=yes -o UserKnownHostsFile=$credentials/known_hosts"
+  fi
+  export GIT_SSH_COMMAND="ssh -i $own/key -o IdentitiesOnly=yes -o BatchMode=yes $hosts"
+elif [ -d "$credentials" ]; then
+  cat > "$own/answer" << 'END'
+#!/bin/sh
+cd "$GIT_SYNC_CREDENTIALS" || exit 1
+case "$1" in
+  Username*) if [ -r username ]; then cat username; else echo x-access-token; fi ;;
+  *) if [ -r token ]; then cat token; else cat password; fi ;;
+esac
+END
+  chmod 700 "$own/answer"
+  export GIT_ASKPASS="$own/answer" GIT_SYNC_CREDENTIALS="$credentials"
+fi
+# A clone that broke off has left a part of itself in the volume.
+find "$GIT_SYNC_ROOT" -mindepth 1 -delete
+git init --quiet "$GIT_SYNC_ROOT"
+cd "$GIT_SYNC_ROOT"
+git remote add origin "$GIT_SYNC_REPO"
+if git fetch --quiet --depth 1 origin "${{GIT_SYNC_BRANCH:-HEAD}}" 2> "$own/refused"; then
+  git -c advice.detachedHead=false checkout --quiet FETCH_HEAD
+else
+  # Not every server hands out a single commit: then all is fetched, and it is looked for there.
+  git fetch --quiet --tags origin || {{ cat "$own/refused" >&2; exit 1; }}
+  git -c advice.detachedHead=false checkout --quiet "$GIT_SYNC_BRANCH" --
+fi
+chmod -R a+rwX "$GIT_SYNC_ROOT"
+"""
