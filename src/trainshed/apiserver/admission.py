@@ -48,6 +48,8 @@ def judge(request: Request) -> None:
     for verdict in request.state.verdicts.get(request.kind.resource, ()):
         verdict(request)
 
+    if request.namespace and request.state.quotas is not None:
+        request.state.quotas.check(request)
 
 def namespace_takes_new_content(request: Request) -> None:
     record = request.state.store.head(Key("namespaces", "", request.namespace))

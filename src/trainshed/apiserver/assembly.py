@@ -15,6 +15,7 @@ from trainshed.apiserver import (
     admission,
     definitions,
     install,
+    limits,
     podlogs,
     podstreams,
     subresources,
@@ -37,6 +38,7 @@ from trainshed.apiserver.housekeeping import Housekeeper
 from trainshed.apiserver.namespaces import Namespaces
 from trainshed.apiserver.openapi import OpenApi
 from trainshed.apiserver.registry import Registry
+from trainshed.apiserver.quotas import Quotas
 from trainshed.apiserver.reviewing import Reviewing
 from trainshed.apiserver.routes import Handler, Place
 from trainshed.apiserver.state import State
@@ -156,7 +158,9 @@ def _state(store: Store, schemas: Schemas) -> State:
     kinds = builtin.builtin(schemas, RULES, PRINTERS, DIALECTS)
     state = State(store, Registry(kinds), lambda: schemas.compiled(OBJECT_META))
     state.checks.update(admission.CHECKS | definitions.CHECKS | training.CHECKS)
-    state.verdicts.update(training.VERDICTS)
+    state.verdicts.update(training.VERDICTS | limits.VERDICTS)
+    for resource, checks in limits.CHECKS.items():
+        state.checks[resource] = (*checks, *state.checks.get(resource, ()))
     return state
 
 
@@ -200,6 +204,8 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
     collector.start()
     aggregates.start()
 
+    state.quotas = Quotas(state)
+    state.quotas.start()
 
 def _shipped_definition(schemas: Schemas, known: frozenset[str], name: str) -> Object | None:
     """Our edition of a definition, read from the cache of generated schemas when somebody needs it."""

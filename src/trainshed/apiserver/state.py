@@ -19,6 +19,7 @@ from trainshed.store.store import Store
 
 if TYPE_CHECKING:
     from trainshed.apiserver.admission import Check
+    from trainshed.apiserver.quotas import Quotas
 
 
 class Uids:
@@ -60,6 +61,8 @@ class State:
     """Admission checks by resource, in order, before the object is validated: they may fill it in."""
     verdicts: dict[str, tuple[Check, ...]] = field(default_factory=dict)
     """Admission checks by resource, in order, after the object is validated: they only refuse and warn."""
+    quotas: Quotas | None = None
+    """Refuses what does not fit into a namespace, and keeps count of what is in it."""
     after_write: list[AfterWrite] = field(default_factory=list)
     """Called in the event loop once a write is durable: garbage collection, namespaces, CRDs."""
 
@@ -75,6 +78,11 @@ class State:
         """As `get`, but sees writes that are not durable yet."""
         record = self.store.head(Key(resource, namespace, name))
         return None if record is None else decode(record.value)
+
+    def count(self, key: Key, obj: Object | None) -> None:
+        """Called as a write is queued, with what the key will hold."""
+        if self.quotas is not None and self.quotas.concern(key):
+            self.quotas.note(key, obj)
 
     def announce(self, kind: Kind, event: Event) -> None:
         for hook in self.after_write:

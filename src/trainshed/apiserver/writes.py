@@ -254,6 +254,7 @@ def _put(
     def make(revision: int) -> Draft:
         draft = _draft(stored, revision)
         _refuse_growth(draft.value, old, writer)
+        state.count(key, stored)
         return draft
 
     home = state.registry.stored(kind.stored_as) or kind
@@ -269,9 +270,14 @@ def begin_removal(
     if dry_run:
         return done(_unsaved(old.key, stored, old))
     home = state.registry.stored(kind.stored_as) or kind
+
+    def make(revision: int) -> Draft:
+        state.count(old.key, None)
+        return _draft(stored, revision)
+
     return state.store.delete(
         old.key,
-        lambda revision: _draft(stored, revision),
+        make,
         lambda record: state.announce(home, Event("DELETED", record, old)),
     )
 

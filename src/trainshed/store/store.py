@@ -98,6 +98,21 @@ class Store:
             return self._shelves.get(key)
         return None if write.deleted else write.record
 
+    def heads(self, resource: str, namespace: str) -> Sequence[Record]:
+        """What a namespace will hold once everything queued is durable, in no order."""
+        found = {record.key: record for record in self._shelves.ordered(resource, namespace)}
+        for key, write in self._pending.items():
+            if key.resource == resource and key.namespace == namespace:
+                found.pop(key, None)
+                if not write.deleted:
+                    found[key] = write.record
+        return [*found.values()]
+
+    @property
+    def epoch(self) -> int:
+        """Changes when queued writes were lost: what was concluded from `head` no longer holds then."""
+        return self._epoch
+
     def list(self, resource: str, namespace: str | None = None) -> Sequence[Record]:
         """Sorted by namespace and name; None means all namespaces."""
         return self._shelves.ordered(resource, namespace)

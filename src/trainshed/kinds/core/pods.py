@@ -35,12 +35,17 @@ def defaults(pod: Object) -> None:
 def prepare(pod: Object) -> None:
     """A new pod waits; its quality of service is settled now and never changes."""
     spec = mapping(pod, "spec")
-    every = entries(spec, "containers") + entries(spec, "initContainers")
-    pod["status"] = {"phase": "Pending", "qosClass": resources.quality_of_service(every)}
+    pod["status"] = {"phase": "Pending"}
+    settle_quality(pod)
     if sequence(spec, "schedulingGates"):
         why = "Scheduling is blocked due to non-empty scheduling gates"
         gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": why}
         pod["status"]["conditions"] = [gated]
+
+
+def settle_quality(pod: Object) -> None:
+    every = entries(pod, "spec", "containers") + entries(pod, "spec", "initContainers")
+    child(pod, "status")["qosClass"] = resources.quality_of_service(every)
 
 
 _CRITICAL = "scheduler.alpha.kubernetes.io/critical-pod"
