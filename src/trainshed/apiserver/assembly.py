@@ -31,14 +31,15 @@ from trainshed.apiserver.access.tokenrequests import TokenRequests
 from trainshed.apiserver.access.tokens import AccountTokens
 from trainshed.apiserver.agents import Agents
 from trainshed.apiserver.aggregates import Aggregates
+from trainshed.apiserver.ahead import Wait
 from trainshed.apiserver.app import Application
 from trainshed.apiserver.documents import Documents
 from trainshed.apiserver.garbage import Collector
 from trainshed.apiserver.housekeeping import Housekeeper
 from trainshed.apiserver.namespaces import Namespaces
 from trainshed.apiserver.openapi import OpenApi
-from trainshed.apiserver.registry import Registry
 from trainshed.apiserver.quotas import Quotas
+from trainshed.apiserver.registry import Registry
 from trainshed.apiserver.reviewing import Reviewing
 from trainshed.apiserver.routes import Handler, Place
 from trainshed.apiserver.state import State
@@ -104,11 +105,14 @@ class StoredObjects:
 
 
 @asynccontextmanager
-async def running(folder: Path, cache: Path, bind: str, url: str) -> AsyncIterator[Application]:
+async def running(
+    folder: Path, cache: Path, bind: str, url: str, await_schemas: Wait = lambda: None
+) -> AsyncIterator[Application]:
     """The application with everything it needs at work; ends it all in order."""
     places = Folder(folder)
     names = tls.server_names(bind, socket.gethostname(), addresses.own())
     certificates = tls.ensure(places.certificates, names, datetime.now(UTC))
+    await_schemas()
     schemas = Schemas.load(cache)
     store = Store.open(places.store)
     audit = Audit(places.audit)
@@ -200,12 +204,12 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
         *(install.ensure(state, resource, [obj]) for resource, obj in publication.objects().items()),
     )
     await install.ensure_shipped(state, "clustertrainingruntimes.trainer.kubeflow.org", runtimes.builtin())
+    state.quotas = Quotas(state)
+    state.quotas.start()
     namespaces.start()
     collector.start()
     aggregates.start()
 
-    state.quotas = Quotas(state)
-    state.quotas.start()
 
 def _shipped_definition(schemas: Schemas, known: frozenset[str], name: str) -> Object | None:
     """Our edition of a definition, read from the cache of generated schemas when somebody needs it."""

@@ -18,6 +18,7 @@ import uvloop
 
 from trainshed.apiserver import assembly
 from trainshed.apiserver.access import kubeconfig
+from trainshed.apiserver.ahead import Wait
 from trainshed.apiserver.http.serving import Server
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,8 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 6443
     """0 means any free one."""
+    schemas: Wait = lambda: None
+    """Waits for schemas that somebody is making already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,16 @@ async def _serve(settings: ServerSettings, ready: Ready) -> None:
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listen(settings.host, settings.port))
         address = Address(settings.host, listener.getsockname()[1])
-        running = assembly.running(settings.folder, settings.cache, settings.host, address.url)
+        running = assembly.running(
+            settings.folder, settings.cache, settings.host, address.url, settings.schemas
+        )
         app = await stack.enter_async_context(running)
         server = Server(app)
         with _stop_signals() as asked:
             await server.start(listener, _tls(settings.folder))
             try:
-                _calm_collector()
                 ready(address)
+                _calm_collector()  # takes a while, in which nobody need wait for us
                 await asked.wait()
             finally:
                 await server.stop()

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trainshed import __version__
+from trainshed.apiserver import ahead
 from trainshed.compose import partprocess, parts, ports, processes, statefile, trouble, vigil
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.listening import EVERYWHERE, Listen
@@ -26,6 +27,8 @@ log = logging.getLogger("trainshed.compose.serverprocess")  # also where this is
 
 def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]) -> None:
     """Serve until a signal ends it. Raises `Trouble` when the server cannot start."""
+    os.umask(0o077)
+    schemas = ahead.begin(folder.cache)
     # Imported here: commands that only start or ask a server must not pay for the server's imports.
     from trainshed.apiserver import server
     from trainshed.apiserver.access.signing import BrokenKey
@@ -33,7 +36,6 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
     from trainshed.apiserver.stored import StoreFault
     from trainshed.kube.faults import Fault
 
-    os.umask(0o077)
     me = processes.this()
 
     def announce(address: server.Address) -> None:
@@ -44,7 +46,7 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
         ready(state)
 
     host, port = listen.address
-    settings = server.ServerSettings(folder.root, folder.cache, host, port)
+    settings = server.ServerSettings(folder.root, folder.cache, host, port, schemas)
     try:
         server.serve(settings, announce)
     except server.CannotListen as error:
