@@ -12,8 +12,8 @@ from trainshed.apiserver import assembly, definitions, removal, writes
 from trainshed.apiserver.app import Application
 from trainshed.apiserver.state import State, loaded
 from trainshed.kinds.kind import Kind
-from trainshed.kube import faults
-from trainshed.kube.objects import Object
+from trainshed.kube import faults, schema
+from trainshed.kube.objects import Object, copied
 from trainshed.store.records import Key, Record
 
 WRITER = writes.Writer("test", writes.SYSTEM)
@@ -73,6 +73,13 @@ async def test_with_another_definition_of_runtimes(tmp_path: Path, served: bool)
         assert application.state.head(RUNTIMES, "", "torch-distributed") is None
 
 
+def assert_shaped(kind: Kind, obj: Object) -> None:
+    shaped = copied(obj)
+    schema.prune(kind.schema(), shaped)
+    schema.default(kind.schema(), shaped)
+    assert shaped == obj
+
+
 async def test_what_ships_would_pass_the_checks_it_is_spared(tmp_path: Path) -> None:
     async with running(tmp_path) as application:
         state = application.state
@@ -81,6 +88,7 @@ async def test_what_ships_would_pass_the_checks_it_is_spared(tmp_path: Path) -> 
             assert kind is not None
             for record in state.store.list(resource):
                 again = loaded(record)
+                assert_shaped(kind, again)
                 del again["metadata"]["resourceVersion"]
                 with pytest.raises(faults.AlreadyExists):
                     writes.begin_insert(state, kind, again, WRITER, record.key.namespace)

@@ -16,7 +16,7 @@ from trainshed.kube import conditions, lifecycle
 from trainshed.kube.objects import Object, dig
 from trainshed.store.records import Event, Key, Record
 
-RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
+RESOURCE = install.DEFINITIONS
 CLEANUP = removal.ON_DELETE[RESOURCE]
 
 

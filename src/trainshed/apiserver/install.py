@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Protocol
 
+import msgspec
+
 from trainshed.apiserver import rendering, writes
-from trainshed.apiserver.state import State
+from trainshed.apiserver.state import State, loaded
 from trainshed.kinds.kind import Kind
 from trainshed.kube import faults, schema
 from trainshed.kube.objects import Object, copied, decode
@@ -39,6 +41,7 @@ API_SERVICE: Object = {
 MANAGER = "trainshed"
 WRITER = writes.Writer(MANAGER, writes.SYSTEM, track=False, trusted=True)
 """Shipped objects say themselves what of them is ours: see `_owned`."""
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 class Shipped(Protocol):
@@ -61,7 +64,7 @@ async def ensure(state: State, resource: str, objects: Iterable[Object]) -> None
     kind = _kind(state, resource)
     if kind is not None:
         missing = [copied(obj) for obj in objects if not _present(state, kind, obj)]
-        await _all([_begun(resource, partial(_insert, state, kind, obj)) for obj in missing])
+        await _all([_begun(resource, partial(_shaped_insert, state, kind, obj)) for obj in missing])
 
 
 async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]) -> None:
@@ -70,10 +73,11 @@ async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]
     if kind is None:
         return
     futures = []
+    insert = _insert if _is_ours(state, kind) else _checked_insert
     for item in shipped:
         old = state.store.head(Key(resource, "", item.name))
         if old is None:
-            futures.append(_begun(item.name, partial(_insert, state, kind, _owned(state, kind, item))))
+            futures.append(_begun(item.name, partial(insert, state, kind, _owned(state, kind, item))))
         elif (old.labels or {}).get(DIGEST_LABEL, _edition(item)) != _edition(item):
             before = rendering.spoken(kind, old)
             if not is_taken_over(before):
@@ -96,6 +100,14 @@ def _owned(state: State, kind: Kind, item: Shipped) -> Object:
     ours["fieldsV1"] = {"f:metadata": {"f:labels": {f"f:{DIGEST_LABEL}": {}}}}
     meta["managedFields"] = [ours]
     return obj
+
+
+def _is_ours(state: State, kind: Kind) -> bool:
+    """Whether the kind is as it ships: what ships of it is then known to be whole and valid."""
+    if not kind.custom:
+        return True
+    found = state.store.head(Key(DEFINITIONS, "", kind.resource))
+    return found is not None and DIGEST_LABEL in (found.labels or {}) and not is_taken_over(loaded(found))
 
 
 def is_taken_over(obj: Object) -> bool:
@@ -121,9 +133,19 @@ def _begun(what: str, write: Begin) -> asyncio.Future[Record] | None:
         return None
 
 
-def _insert(state: State, kind: Kind, obj: Object) -> asyncio.Future[Record]:
+def _insert(state: State, kind: Kind, obj: Object, writer: writes.Writer = WRITER) -> asyncio.Future[Record]:
+    return writes.begin_insert(state, kind, obj, writer, obj["metadata"].get("namespace", ""))
+
+
+def _shaped_insert(state: State, kind: Kind, obj: Object) -> asyncio.Future[Record]:
     _shape(kind, obj)
-    return writes.begin_insert(state, kind, obj, WRITER, obj["metadata"].get("namespace", ""))
+    return _insert(state, kind, obj)
+
+
+def _checked_insert(state: State, kind: Kind, obj: Object) -> asyncio.Future[Record]:
+    """Into a kind that others defined anew."""
+    _shape(kind, obj)
+    return _insert(state, kind, obj, msgspec.structs.replace(WRITER, trusted=False))
 
 
 def _replace(state: State, kind: Kind, old: Record, before: Object, obj: Object) -> asyncio.Future[Record]:

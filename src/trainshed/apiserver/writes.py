@@ -43,7 +43,7 @@ class Writer(msgspec.Struct, frozen=True):
     track: bool = True
     """Whether managedFields are kept for this write (apply brings its own)."""
     trusted: bool = False
-    """Whether a new object of a built-in kind is known to be valid: what we ship was checked beforehand."""
+    """Whether a new object is known to be valid: what we ship was checked beforehand."""
     warn: Callable[[str], None] = _ignore
 
 
@@ -76,7 +76,7 @@ def begin_insert(
         state, kind, "CREATE", obj, None, namespace, name, writer.user, writer.dry_run, writer.warn
     )
     admission.admit(request)
-    if kind.custom or not writer.trusted:
+    if not writer.trusted:
         _validate(state, kind, obj, None, writer)
     admission.judge(request)
     key = Key(kind.stored_as, namespace, name)

@@ -167,8 +167,9 @@ def merged(schema: Object, overlay: Object) -> Object:
     for key, value in overlay.items():
         if value is None:
             result.pop(key, None)
-        elif isinstance(value, dict) and isinstance(result.get(key), dict):
-            result[key] = merged(result[key], value)
+        elif isinstance(value, dict):
+            below = result.get(key)
+            result[key] = merged(below if isinstance(below, dict) else {}, value)
         else:
             result[key] = value
     return result

@@ -29,7 +29,8 @@ def replicated_job(
     job: Object = {"spec": {"template": {"spec": {**(pod or {}), "containers": [container]}}}}
     if ancestor:
         job["metadata"] = {"labels": {ANCESTOR: ancestor}}
-    found: Object = {"name": name, "template": job}
+    # With its defaults: what ships is stored as it is.
+    found: Object = {"name": name, "groupName": "default", "replicas": 1, "template": job}
     if after:
         found["dependsOn"] = [{"name": other, "status": status} for other, status in after.items()]
     return found
