@@ -53,6 +53,47 @@ def test_restarts_of_the_set_and_of_containers_are_added_up() -> None:
     assert found.restarts == 5
 
 
+def a_controlled_pod(restarts: int) -> Object:
+    pod = a_pod(restarts=restarts)
+    pod["metadata"]["ownerReferences"] = [{"uid": "j", "controller": True}]
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "pods", "count"),
+    [
+        ({"parallelism": 2, "completions": 2}, {"active": 2}, [], 0),
+        ({"parallelism": 2, "completions": 2}, {"active": 2}, [a_controlled_pod(3)], 3),
+        ({"parallelism": 2, "completions": 2}, {"active": 2, "failed": 3}, [], 3),
+        ({"parallelism": 1}, {"failed": 1}, [], 0),
+    ],
+)
+def test_restarts_are_those_in_place_and_pods_made_for_others(
+    spec: Object, status: Object, pods: list[Object], count: int
+) -> None:
+    job = {"metadata": {"uid": "j"}, "spec": spec, "status": status}
+    assert summary.summarize(a_job(), {"status": {"restarts": 2}}, pods, [job]).restarts == 2 + count
+
+
+@pytest.mark.parametrize(
+    ("limit", "policy", "count"), [(6, "OnFailure", 6), (0, "OnFailure", 1), (6, "Never", 0)]
+)
+def test_a_job_that_gave_up_over_restarts_had_as_many_as_its_limit(
+    limit: int, policy: str, count: int
+) -> None:
+    spec = {"parallelism": 2, "backoffLimit": limit, "template": {"spec": {"restartPolicy": policy}}}
+    end = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
+    job = {"metadata": {"uid": "j"}, "spec": spec, "status": {"failed": 2, "conditions": [end]}}
+    assert summary.summarize(a_job(), None, (), [job]).restarts == count
+
+
+def test_the_verdict_is_the_cause_where_one_is_known() -> None:
+    jobsets = "jobset failed due to one or more job failures (first failed job: t-node-0)"
+    assert summary.summarize(a_job(("Failed", "True", jobsets))).verdict == jobsets
+    told = summary.summarize(a_job(("Failed", "True", f"{jobsets}: rank 0 of 1 exited 1: ValueError: a: b")))
+    assert told.verdict == "rank 0 of 1 exited 1: ValueError: a: b"
+
+
 def test_a_finished_job_knows_how_long_it_took() -> None:
     found = summary.summarize(a_job(("Complete", "True", "")))
     assert found.created is not None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tests.pure.pod_objects import a_jobset, a_pod, ended, restarted, unplaced, waiting, with_status
-from trainshed.controllers.trainjob import podstates, ranks, verdicts
+from trainshed.controllers.trainjob import podstates, ranks, restarts, verdicts
 from trainshed.controllers.trainjob.ledger import Ledger
 from trainshed.kube.objects import JSON, Object
 from trainshed.loop.keys import Key
 
 KEY = Key("n", "t")
+NOW = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
 MISSING = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'foo'\n"
 
 
@@ -173,7 +176,7 @@ def test_healthy_pods_concern_nobody_but_those_of_a_job_in_trouble() -> None:
 
 
 def standing(*pods: Object, jobset: Object | None = None, failure: str = "") -> verdicts.Verdict | None:
-    return verdicts.standing(jobset or a_jobset(), pods, failure)
+    return verdicts.standing(jobset or a_jobset(), pods, failure, NOW)
 
 
 @pytest.mark.parametrize(
@@ -266,6 +269,54 @@ def test_a_container_that_just_ended_is_about_to_start_again_unless_it_never_doe
     assert said.message == "restart 1 of 6"
     never = {**pod, "spec": {**pod["spec"], "restartPolicy": "Never"}}
     assert standing(never) is None
+    jobset = a_jobset()
+    jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["backoffLimit"] = 0
+    assert standing({**never, "status": {"phase": "Failed"}}, jobset=jobset) is None
+
+
+def running_since(pod: Object, second: int) -> Object:
+    status = pod["status"]["containerStatuses"][0]
+    state = {"running": {"startedAt": f"2026-01-01T00:00:{second:02}Z"}}
+    return with_status(pod, {**status, "state": state})
+
+
+def test_a_restart_too_quick_to_be_seen_is_told_for_a_moment() -> None:
+    young = running_since(restarted(a_pod(0)), 8)
+    said = standing(young, a_pod(1), failure="rank 0 of 2 exited 1")
+    assert said is not None
+    assert said.message == "restart 1 of 6: rank 0 of 2 exited 1"
+    assert restarts.seconds_to_settle([young], NOW) == 1.0
+    assert standing(running_since(restarted(a_pod(0)), 7)) is None
+
+
+def test_each_restart_has_the_next_number_and_the_last_is_the_limit() -> None:
+    said = []
+    for times in range(7):
+        crashed = waiting(a_pod(0), "CrashLoopBackOff", "back-off", restarts=times)
+        again = running_since(restarted(a_pod(0), times=times + 1), 9)
+        said += [found.message for pod in (crashed, again) if (found := standing(pod))]
+    assert list(dict.fromkeys(said)) == [f"restart {number} of 6" for number in range(1, 7)]
+
+
+def test_pods_that_others_take_the_place_of_are_counted_too() -> None:
+    def never(pod: Object, **status: JSON) -> Object:
+        return {**pod, "spec": {**pod["spec"], "restartPolicy": "Never"}, "status": status}
+
+    lost = never(a_pod(0), phase="Failed")
+    found = standing(lost, a_pod(1))
+    assert found is not None
+    assert found.message == "restart 1 of 6"
+    successor = never(a_pod(0, uid="next"), phase="Failed")
+    found = standing(lost, successor, a_pod(1))
+    assert found is not None
+    assert found.message == "restart 2 of 6"
+
+
+def test_a_new_attempt_of_the_whole_job_is_told_for_a_moment() -> None:
+    pod = running_since(with_status(a_pod(0, attempt=1), {"name": "node", "restartCount": 0}), 9)
+    found = standing(pod, jobset=a_jobset(restarts=1, most=3), failure="rank 0 of 2 exited 1")
+    assert found is not None
+    assert found.message == "restart 1 of 3: rank 0 of 2 exited 1"
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ import typer
 from trainshed.cli import events, output, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
-from trainshed.jobs import summary
+from trainshed.jobs import restarts, summary
 from trainshed.jobs.summary import Summary
 from trainshed.kube import ages
 from trainshed.kube.objects import Object, dig, text
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
+    from trainshed.jobs.belongings import Belongings
 
 _MOST_EVENTS = 15
 _POD_COLUMNS = ("RANK", "ROLE", "POD", "NODE", "STATE", "RESTARTS", "ATTEMPT", "MESSAGE")
@@ -33,29 +34,27 @@ def describe(
 ) -> None:
     """Show a TrainJob with its pods, conditions and latest events."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
-    job, jobset, pods, happened = target.perform(where, lambda client: _fetch(client, name))
+    job, mine, happened = target.perform(where, lambda client: _fetch(client, name))
     now = datetime.now(UTC)
-    print(output.pairs(_facts(summary.summarize(job, jobset, pods), job, jobset, now)))
+    print(output.pairs(_facts(mine.summary(job), job, mine.jobset, now)))
     _section("Conditions", ("TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"), _conditions(job, now))
-    _section("Pods", _POD_COLUMNS, [_pod_row(pod) for pod in summary.in_order(pods)])
+    _section("Pods", _POD_COLUMNS, [_pod_row(pod) for pod in summary.in_order(mine.pods)])
     _section("Events", events.COLUMNS, [events.row(event, now) for event in happened[-_MOST_EVENTS:]])
 
 
-async def _fetch(client: Client, name: str) -> tuple[Object, Object | None, list[Object], list[Object]]:
-    from trainshed.client.requests import Where
+async def _fetch(client: Client, name: str) -> tuple[Object, Belongings, list[Object]]:
+    from trainshed.jobs import belongings
 
     job = await client.get(summary.TRAINJOBS, name, client.namespace)
-    jobset = await client.find("jobsets", name, client.namespace)
-    mine = Where(labels=f"{summary.JOBSET_NAME}={name}")
-    pods = (await client.list("pods", client.namespace, mine)).items
-    return job, jobset, pods, await events.fetch(client, name)
+    mine = await belongings.fetch(client, name, client.namespace)
+    return job, mine, await events.fetch(client, name)
 
 
 def _facts(found: Summary, job: Object, jobset: Object | None, now: datetime) -> dict[str, str]:
     facts = {
         "name": f"{found.namespace}/{found.name}",
         "state": found.state,
-        "verdict": found.message,
+        "verdict": found.verdict,
         "runtime": found.runtime,
         "nodes": str(found.nodes),
         "processes": str(dig(job, "spec", "trainer", "numProcPerNode") or ""),
@@ -69,10 +68,16 @@ def _facts(found: Summary, job: Object, jobset: Object | None, now: datetime) ->
 
 
 def _restarts(found: Summary, jobset: Object | None) -> str:
+    """`3`; of the whole job: `2 of 10`; of both: `5 (2 of 10 of the whole job)`."""
     most = dig(jobset, "spec", "failurePolicy", "maxRestarts")
     whole = int(dig(jobset, "status", "restarts") or 0)
-    limit = f" of {most}" if most is not None else ""
-    return f"{found.restarts} ({whole}{limit} of the whole job)" if found.restarts or most is not None else ""
+    if not most:
+        return str(found.restarts)
+    return (
+        f"{whole} of {most}"
+        if whole == found.restarts
+        else f"{found.restarts} ({whole} of {most} of the whole job)"
+    )
 
 
 def _moment(when: datetime | None, now: datetime) -> str:
@@ -109,7 +114,7 @@ def _pod_row(pod: Object) -> tuple[str, ...]:
         text(pod, "metadata", "name"),
         text(pod, "spec", "nodeName"),
         state,
-        str(summary.container_restarts([pod])),
+        str(restarts.of_containers([pod])),
         str(summary.attempt_of(pod)),
         message,
     )

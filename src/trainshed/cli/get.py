@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ import typer
 from trainshed.cli import output, target
 from trainshed.cli.options import DataDir, Format, Output, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
-from trainshed.jobs.summary import JOBSET_NAME, TRAINJOBS, Summary, summarize
+from trainshed.jobs.summary import TRAINJOBS, Summary
 from trainshed.kube.ages import human_age
 from trainshed.kube.objects import Object, text
 
@@ -56,17 +55,15 @@ def get(
 
 async def _fetch(client: Client, name: str, everywhere: bool) -> tuple[list[Object], list[Summary]]:
     from trainshed.client.requests import ALL
+    from trainshed.jobs import belongings
 
     place = ALL if everywhere else client.namespace
     if name:
-        jobs = [await client.get(TRAINJOBS, name, client.namespace)]
-    else:
-        jobs = (await client.list(TRAINJOBS, place)).items
-    jobsets = {_key(jobset): jobset for jobset in (await client.list("jobsets", place)).items}
-    pods: dict[tuple[str, str], list[Object]] = defaultdict(list)
-    for pod in (await client.list("pods", place)).items:
-        pods[text(pod, "metadata", "namespace"), text(pod, "metadata", "labels", JOBSET_NAME)].append(pod)
-    return jobs, [summarize(job, jobsets.get(_key(job)), pods[_key(job)]) for job in jobs]
+        job = await client.get(TRAINJOBS, name, client.namespace)
+        return [job], [(await belongings.fetch(client, name, client.namespace)).summary(job)]
+    jobs = (await client.list(TRAINJOBS, place)).items
+    known = await belongings.fetch_all(client, place)
+    return jobs, [known[_key(job)].summary(job) for job in jobs]
 
 
 def _key(obj: Object) -> tuple[str, str]:
@@ -89,5 +86,5 @@ def _row(found: Summary, now: datetime) -> tuple[str, ...]:
         found.runtime,
         str(found.restarts),
         age,
-        found.message,
+        found.verdict,
     )

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from trainshed.client.client import Client
 from trainshed.client.failures import ConnectionFailure
 from trainshed.client.requests import LogOptions, Where
-from trainshed.jobs import summary
+from trainshed.jobs import belongings, summary
 from trainshed.jobs.summary import TRAINJOBS, Summary
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
@@ -132,8 +132,14 @@ async def _watch(follower: _Follower) -> None:
                 reader.cancel()
     except* (faults.Fault, ConnectionFailure) as group_of:
         raise group_of.exceptions[0] from None
-    final = summary.summarize(follower.job, None, ()) if follower.job else None
-    await follower.heard.put(Ended(final))
+    await follower.heard.put(Ended(await _final(follower)))
+
+
+async def _final(follower: _Follower) -> Summary | None:
+    if follower.job is None:
+        return None
+    found = await belongings.fetch(follower.client, follower.name, follower.namespace)
+    return found.summary(follower.job)
 
 
 async def _jobs(follower: _Follower) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from trainshed.jobs import restarts
 from trainshed.kube import ages, conditions
 from trainshed.kube.objects import Object, dig, text
 
@@ -18,6 +20,7 @@ REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 INDEX = "batch.kubernetes.io/job-completion-index"
 FINAL: tuple[State, ...] = ("Complete", "Failed")
+_JOBSETS_WORDS = re.compile(r"^jobset failed due to [^(:]*\(first failed job: [^()]*\): (?=\S)")
 _CLAIMED: tuple[State, ...] = (*FINAL, "Suspended", "Restarting", "Waiting")
 
 
@@ -37,8 +40,16 @@ class Summary:
     def is_finished(self) -> bool:
         return self.state in FINAL
 
+    @property
+    def verdict(self) -> str:
+        """The message, without the JobSet's own words where it goes on to say what began it."""
+        return _JOBSETS_WORDS.sub("", self.message, count=1)
 
-def summarize(job: Object, jobset: Object | None = None, pods: Sequence[Object] = ()) -> Summary:
+
+def summarize(
+    job: Object, jobset: Object | None = None, pods: Sequence[Object] = (), jobs: Sequence[Object] = ()
+) -> Summary:
+    """What is known of a TrainJob, from it and from whatever of its belongings is given."""
     state, message = _state(job, pods)
     return Summary(
         name=text(job, "metadata", "name"),
@@ -47,18 +58,9 @@ def summarize(job: Object, jobset: Object | None = None, pods: Sequence[Object] 
         message=message,
         runtime=text(job, "spec", "runtimeRef", "name"),
         nodes=_nodes(job, jobset),
-        restarts=int(dig(jobset, "status", "restarts") or 0) + container_restarts(pods),
+        restarts=restarts.total(jobset, jobs, pods),
         created=ages.parse_timestamp(text(job, "metadata", "creationTimestamp")),
         finished=_finished(job),
-    )
-
-
-def container_restarts(pods: Iterable[Object]) -> int:
-    return sum(
-        int(status.get("restartCount") or 0)
-        for pod in pods
-        for part in ("initContainerStatuses", "containerStatuses")
-        for status in dig(pod, "status", part) or []
     )
 
 

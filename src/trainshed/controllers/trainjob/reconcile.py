@@ -8,7 +8,16 @@ from datetime import datetime
 from typing import Final, NamedTuple, Self
 
 from trainshed.client.requests import Delete, Where
-from trainshed.controllers.trainjob import building, desired, lifetimes, snapshot, stalls, status, verdicts
+from trainshed.controllers.trainjob import (
+    building,
+    desired,
+    lifetimes,
+    restarts,
+    snapshot,
+    stalls,
+    status,
+    verdicts,
+)
 from trainshed.controllers.trainjob.building import CLUSTER_RUNTIMES, JOBSETS, RUNTIMES, TRAINJOBS, Missing
 from trainshed.controllers.trainjob.ledger import Ledger
 from trainshed.controllers.trainjob.refusals import CREATION_FAILED, UNSUPPORTED, Refusal
@@ -162,7 +171,11 @@ class Keeper:
         if found.verdict is None and jobset is not None and not is_true(found.job, "spec", "suspend"):
             failure = self._failure(found, of_any_attempt=True)
             pods = _pods(found.key, jobset, found.world)
-            found.verdict = verdicts.standing(jobset, pods, failure) or await self._look_closer(found, pods)
+            found.verdict = verdicts.standing(jobset, pods, failure, found.now)
+            if found.verdict is None:
+                found.verdict = await self._look_closer(found, pods)
+            elif found.verdict.type == verdicts.RESTARTING:
+                found.check = restarts.seconds_to_settle(pods, found.now) or None
         else:
             self.stalled.pop(found.key, None)
         found.status = status.judged(found.status, found.verdict, found.now)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
-from trainshed.controllers.trainjob import podstates, ranks
+from trainshed.controllers.trainjob import podstates, ranks, restarts
 from trainshed.controllers.trainjob.plugins.elastic import GANG_MINIMUM
 from trainshed.kinds.jobset import labels
-from trainshed.kinds.reading import entries, number
+from trainshed.kinds.reading import number
 from trainshed.kube import conditions
 from trainshed.kube.objects import Object, dig, text
 
 WAITING: Final = "Waiting"
 RESTARTING: Final = "Restarting"
-BACKOFF_LIMIT = 6
 
 
 class Verdict(NamedTuple):
@@ -29,12 +29,16 @@ def waiting(reason: str, why: str) -> Verdict:
     return Verdict(WAITING, reason, f"waiting: {why}")
 
 
-def standing(jobset: Object, pods: Sequence[Object], failure: str) -> Verdict | None:
+def standing(jobset: Object, pods: Sequence[Object], failure: str, now: datetime) -> Verdict | None:
     """What keeps an unfinished job from training, if anything does; `failure` is what began it, if known."""
     ordered = sorted(
         pods, key=lambda pod: (text(pod, "metadata", "labels", labels.REPLICATED_JOB), ranks.index_of(pod))
     )
-    return _restarting(jobset, ordered, failure) or _waiting(jobset, ordered)
+    return (
+        _restarting(jobset, ordered, failure)
+        or _waiting(jobset, ordered)
+        or _restarted(jobset, ordered, failure, now)
+    )
 
 
 def _waiting(jobset: Object, pods: Sequence[Object]) -> Verdict | None:
@@ -63,9 +67,21 @@ def _restarting(jobset: Object, pods: Sequence[Object], failure: str) -> Verdict
     again = conditions.find(dig(jobset, "status", "conditions"), "RestartingJobSet")
     if again is not None and again.get("status") == "True":
         return _verdict("JobSetRestarting", _whole(jobset), failure)
-    crashed = [pod for pod in pods if podstates.is_restarting(pod)]
-    if crashed:
-        return _verdict("ContainerRestarting", _in_place(jobset, crashed[0], pods), failure)
+    for pod in pods:
+        counted = restarts.count(jobset, restarts.of_step(pods, pod))
+        if counted.coming:
+            return _verdict("ContainerRestarting", counted.words, failure)
+    return None
+
+
+def _restarted(jobset: Object, pods: Sequence[Object], failure: str, now: datetime) -> Verdict | None:
+    """A restart that has just been done is told like one to come: the first ones are too quick to be seen."""
+    for pod in pods:
+        if restarts.seconds_to_settle(same := restarts.of_step(pods, pod), now):
+            counted = restarts.count(jobset, same)
+            if counted.done:
+                return _verdict("ContainerRestarting", counted.words, failure)
+            return _verdict("JobSetRestarting", _whole(jobset), failure)
     return None
 
 
@@ -77,14 +93,3 @@ def _whole(jobset: Object) -> str:
     done = number(jobset, "status", "restarts") or 0
     most = number(jobset, "spec", "failurePolicy", "maxRestarts")
     return f"restart {done} of {most}" if most else f"restart {done}"
-
-
-def _in_place(jobset: Object, crashed: Object, pods: Sequence[Object]) -> str:
-    """Containers of one Job share its limit; with the restart that reaches it the Job fails."""
-    step = text(crashed, "metadata", "labels", labels.REPLICATED_JOB)
-    same = [pod for pod in pods if text(pod, "metadata", "labels", labels.REPLICATED_JOB) == step]
-    jobs = (job for job in entries(jobset, "spec", "replicatedJobs") if text(job, "name") == step)
-    limit = number(next(jobs, {}), "template", "spec", "backoffLimit")
-    most = max(BACKOFF_LIMIT if limit is None else limit, 1)
-    coming = sum(podstates.restarts(pod) for pod in same) + 1
-    return f"restart {coming} of {max(most, coming)}"
