@@ -12,15 +12,20 @@ from typing import cast
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 import trainshed
 from trainshed.backend import problems, requestids
 from trainshed.backend.accesslog import AccessLog
+from trainshed.backend.creating import Creator
 from trainshed.backend.limits import BodyLimit, Rates
+from trainshed.backend.metrics import ApiMetrics, Measured
+from trainshed.backend.numbers import Numbers
 from trainshed.backend.plane import Plane
 from trainshed.backend.problems import Problem
+from trainshed.backend.rendering.unacceptable import TooLarge, Unacceptable
 from trainshed.backend.settings import Settings
 from trainshed.client.failures import Failure
 from trainshed.kube.faults import Fault
@@ -47,7 +52,7 @@ ROUTES = (
     "metrics",
 )
 """Files of `routes`, in the order of the OpenAPI document."""
-LIVES: tuple[str, ...] = ("janitor", "index", "following", "history")
+LIVES: tuple[str, ...] = ("janitor", "index", "metrics", "following", "history")
 """Modules of this package with a `lifespan(app)`, in the order they start."""
 
 _ABOUT = "Training code and a few numbers in, a running TrainJob out. Every call is made as its caller."
@@ -55,18 +60,21 @@ _ABOUT = "Training code and a few numbers in, a running TrainJob out. Every call
 
 def build(settings: Settings, plane: Plane) -> FastAPI:
     """The service; the plane is closed with it."""
+    registry = CollectorRegistry()
+    measured = Middleware(Measured, metrics=ApiMetrics(registry))
     app = FastAPI(
         title="Trainshed",
         version=trainshed.__version__,
         description=_ABOUT,
         lifespan=_lifespan,
-        middleware=[Middleware(AccessLog), Middleware(BodyLimit, settings=settings)],
+        middleware=[measured, Middleware(AccessLog), Middleware(BodyLimit, settings=settings)],
         redirect_slashes=False,
         docs_url=None,  # these pages load scripts from the internet; `routes.docs` has one that does not
         redoc_url=None,
     )
-    app.state.settings, app.state.plane = settings, plane
+    app.state.settings, app.state.plane, app.state.registry = settings, plane, registry
     app.state.rates = Rates(settings.rate_per_second, settings.rate_burst)
+    app.state.creator = Creator(plane, settings, Numbers())
     app.state.ending = asyncio.Event()
     """Set when the service was asked to end: streams end then, so that their requests can."""
     for name in ROUTES:
@@ -96,6 +104,7 @@ def _lives() -> list[Life]:
 
 def _handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(Problem, _told(lambda error: cast(Problem, error)))
+    app.add_exception_handler(Unacceptable, _told(lambda error: _of_unacceptable(cast(Unacceptable, error))))
     app.add_exception_handler(Fault, _told(lambda error: problems.of_fault(cast(Fault, error))))
     app.add_exception_handler(Failure, _told(lambda error: problems.of_failure(cast(Failure, error))))
     app.add_exception_handler(HTTPException, _told(lambda error: _of_http(cast(HTTPException, error))))
@@ -112,6 +121,11 @@ def _told(problem_of: Callable[[Exception], Problem]) -> Callable[[Request, Exce
         return JSONResponse(body, problem.status, headers=problem.headers)
 
     return tell
+
+
+def _of_unacceptable(error: Unacceptable) -> Problem:
+    status = 413 if isinstance(error, TooLarge) else 422
+    return Problem(status, str(error), field=error.field, hint=error.hint or None)
 
 
 def _of_http(error: HTTPException) -> Problem:

@@ -49,11 +49,20 @@ class Caller:
         if not dig(await self._reviewed(asked), "status", "allowed"):
             raise Problem(403, refusal(self.user, asked))
 
+    async def require_path(self, verb: str, path: str) -> None:
+        """The same for a path that is no resource."""
+        review = await self._reviewed_as({"nonResourceAttributes": {"path": path, "verb": verb}})
+        if not dig(review, "status", "allowed"):
+            raise Problem(403, f'forbidden: User "{self.user}" cannot {verb} path "{path}"')
+
     async def _reviewed(self, attributes: Object) -> Object:
+        return await self._reviewed_as({"resourceAttributes": attributes})
+
+    async def _reviewed_as(self, spec: Object) -> Object:
         review: Object = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": attributes},
+            "spec": spec,
         }
         return await self.client.call(_post(_ACCESS, review))
 

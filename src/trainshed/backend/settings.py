@@ -33,6 +33,8 @@ class Settings:
     """Where history is kept; None keeps none beyond this process."""
     kept_logs: Path | None = None
     """The node agent's folder of logs, where it runs on this machine."""
+    operator_socket: Path | None = None
+    """Where the operator on this machine tells of its reconciles."""
     presets: Mapping[str, Preset] = field(default_factory=lambda: MappingProxyType({}))
     sweep_seconds: float = 60.0
     orphan_seconds: float = 60.0
