@@ -52,7 +52,7 @@ ROUTES = (
     "metrics",
 )
 """Files of `routes`, in the order of the OpenAPI document."""
-LIVES: tuple[str, ...] = ("janitor", "index", "metrics", "following", "history")
+LIVES: tuple[str, ...] = ("janitor", "index", "metrics", "history", "following")
 """Modules of this package with a `lifespan(app)`, in the order they start."""
 
 _ABOUT = "Training code and a few numbers in, a running TrainJob out. Every call is made as its caller."

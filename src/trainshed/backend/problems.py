@@ -138,7 +138,8 @@ def of_validation(errors: Sequence[Mapping[str, JSON]]) -> Problem:
         return Problem(422, f"the body is not JSON: {message}", field="body")
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     field = field_path(names) or source or None
-    return Problem(422, f"{field}: {message}{more}" if field else message + more, field=field)
+    hint = "send JSON, with the header Content-Type: application/json" if place == ["body"] else None
+    return Problem(422, f"{field}: {message}{more}" if field else message + more, field=field, hint=hint)
 
 
 def field_path(names: Sequence[str | int]) -> str:

@@ -1,0 +1,149 @@
+"""From what a caller wants to a TrainJob on the server: namespace, system ConfigMap, code, job, in order.
+
+Every step is made as the caller, so Kubernetes decides what they may. A step that is refused undoes what this
+request made; a process that is killed in the middle leaves marks by which the janitor does the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from trainshed.backend import systemmaps
+from trainshed.backend.caller import Caller
+from trainshed.backend.idempotency import Claim, Claims, Key
+from trainshed.backend.making import TRAINJOBS, Making, Taken
+from trainshed.backend.marks import mark_of
+from trainshed.backend.numbers import Numbers
+from trainshed.backend.plane import Dialect, Plane
+from trainshed.backend.problems import Problem
+from trainshed.backend.rendering import naming, trainjob
+from trainshed.backend.rendering.wanted import Wanted
+from trainshed.backend.settings import Settings
+from trainshed.kube import faults
+from trainshed.kube.objects import Object
+
+SECONDS = 30.0
+"""A submission that takes longer is given up, well before the janitor takes it for an orphan."""
+_TRIES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Creator:
+    """Makes jobs; one for the whole service."""
+
+    plane: Plane
+    settings: Settings
+    numbers: Numbers
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    async def create(self, caller: Caller, wanted: Wanted, key: Key | None = None) -> Object:
+        """The TrainJob as the server has it. Raises `Problem` or `Fault`; then nothing of it is left."""
+        namespace = wanted.namespace or caller.namespace
+        try:
+            async with asyncio.timeout(SECONDS):
+                dialect = await self.plane.dialect()
+                return await _Submission(self, caller, wanted, namespace, dialect).run(key)
+        except TimeoutError as late:
+            hint = "try again; with an idempotency_key no job is made twice"
+            raise Problem(504, f"the job was not made in {SECONDS:.0f} seconds", hint=hint) from late
+
+
+@dataclass(frozen=True, slots=True)
+class _Submission:
+    creator: Creator
+    caller: Caller
+    wanted: Wanted
+    namespace: str
+    dialect: Dialect
+
+    async def run(self, key: Key | None) -> Object:
+        """A missing namespace shows when something is put there: that costs nothing where there is one."""
+        try:
+            return await self._made(key)
+        except faults.NotFound as missing:
+            if missing.kind != "namespaces":
+                raise
+            await self._make_namespace(missing)
+        return await self._made(key)
+
+    async def _made(self, key: Key | None) -> Object:
+        system = trainjob.render(self.wanted, "any", self.dialect).system
+        if system is not None:
+            await systemmaps.ensure(self.caller.client, system, self.namespace)
+        return await (self._once() if key is None else self._keyed(key))
+
+    async def _make_namespace(self, missing: faults.NotFound) -> None:
+        hint = "make the namespace first, or have the administrator make it"
+        if not self.creator.settings.create_namespaces:
+            raise Problem(404, missing.message, field="namespace", hint=hint) from missing
+        meta = {"name": self.namespace, "labels": {"app.kubernetes.io/managed-by": "trainshed"}}
+        try:
+            await self.caller.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+        except faults.AlreadyExists:
+            return
+        except faults.Forbidden as refused:
+            raise Problem(404, missing.message, field="namespace", hint=hint) from refused
+
+    # --- without a key: a new job each time ---
+
+    async def _once(self) -> Object:
+        mark = secrets.token_hex(8)
+        for name in self._names():
+            try:
+                return await self._making(mark).make(trainjob.render(self.wanted, name, self.dialect))
+            except Taken as taken:
+                self._require_another_name(taken)
+        raise AssertionError("names do not run out")
+
+    # --- with a key: the same job each time ---
+
+    async def _keyed(self, key: Key) -> Object:
+        claims = Claims(self.caller.client, self.namespace, self.creator.now)
+        mark, names = secrets.token_hex(8), self._names()
+        for _ in range(_TRIES):
+            claim = await claims.take(key, mark, lambda: next(names))
+            try:
+                found = await (self._claimed(claims, claim) if claim.is_pending else self._found(claim))
+            except Taken as taken:
+                self._require_another_name(taken)
+                continue
+            if found is not None:
+                return found
+            await claims.release(claim)  # its job was deleted, so the key is free again
+        raise Problem(503, "no free name was found for the job", hint="try again in a moment")
+
+    async def _claimed(self, claims: Claims, claim: Claim) -> Object | None:
+        """The job; None where another one who was at it has failed and has taken everything back."""
+        making = self._making(claim.mark)
+        rendered = trainjob.render(self.wanted, claim.job, self.dialect)
+        job = await making.make(rendered, may_undo=lambda: claims.release(claim))
+        if await making.give(claim.name, job):
+            return job
+        await making.undo()
+        return None
+
+    async def _found(self, claim: Claim) -> Object | None:
+        """The job of a claim that was made before."""
+        found = await self.caller.client.find(TRAINJOBS, claim.job, self.namespace)
+        return found if mark_of(found) == claim.mark else None
+
+    # --- names ---
+
+    def _making(self, mark: str) -> Making:
+        return Making(self.caller.client, self.namespace, mark)
+
+    def _names(self) -> Iterator[str]:
+        if self.wanted.name:
+            return itertools.repeat(self.wanted.name)
+        user = self.wanted.user
+        numbers = self.creator.numbers.of(self.namespace, user, self.creator.now())
+        return (naming.job_name(user, second, number) for second, number in numbers)
+
+    def _require_another_name(self, taken: Taken) -> None:
+        if self.wanted.name:
+            raise Problem(409, str(taken), field="name", hint="choose another name, or none") from taken

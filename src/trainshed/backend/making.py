@@ -1,0 +1,110 @@
+"""The objects of one job, made one after the other as the caller; all of them or none."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from trainshed.backend import marks
+from trainshed.backend.rendering.trainjob import Rendered
+from trainshed.backend.systemmaps import CONFIGMAPS
+from trainshed.client.client import Client
+from trainshed.client.failures import Failure
+from trainshed.client.requests import Delete, Resource
+from trainshed.kube import faults
+from trainshed.kube.objects import Object, text
+
+log = logging.getLogger(__name__)
+
+TRAINJOBS = Resource("trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob", namespaced=True)
+UNDO_SECONDS = 10.0
+
+MayUndo = Callable[[], Awaitable[bool]]
+
+
+class Taken(Exception):
+    """Something else has the name already."""
+
+
+async def always() -> bool:
+    return True
+
+
+@dataclass(slots=True)
+class Making:
+    client: Client
+    namespace: str
+    mark: str
+    tried: list[tuple[Resource, str]] = field(default_factory=list)
+    """What may be there by now because of us, in order."""
+
+    async def make(self, rendered: Rendered, may_undo: MayUndo = always) -> Object:
+        """The TrainJob as the server has it. Raises `Taken` or what refused a step, the rest undone."""
+        try:
+            if rendered.code is not None:
+                await self._create(CONFIGMAPS, marks.pending(rendered.code))
+            job = await self._create(TRAINJOBS, rendered.trainjob)
+            if rendered.code is not None:
+                await self.give(marks.name_of(rendered.code), job)
+            return job
+        except BaseException:
+            await self._take_back(may_undo)
+            raise
+
+    async def give(self, config_map: str, job: Object) -> bool:
+        """Let a ConfigMap go with the job; False where it has gone already."""
+        try:
+            await self.client.patch(CONFIGMAPS, config_map, marks.owned_by(job), self.namespace)
+        except faults.NotFound:
+            return False
+        return True
+
+    async def undo(self) -> None:
+        """Remove what bears our mark."""
+        for resource, name in reversed(self.tried):
+            await self._remove(resource, name)
+
+    async def _take_back(self, may_undo: MayUndo) -> None:
+        """What cannot be removed now is left to the janitor."""
+        try:
+            async with asyncio.timeout(UNDO_SECONDS):
+                if await may_undo():
+                    await self.undo()
+        except (faults.Fault, Failure, TimeoutError) as trouble:
+            log.warning("a failed submission was not wholly undone: %s", trouble)
+
+    async def _create(self, resource: Resource, obj: Object) -> Object:
+        name = marks.name_of(obj)
+        try:
+            made = await self.client.create(marks.marked(obj, self.mark), self.namespace)
+        except faults.AlreadyExists as exists:
+            return await self._ours(resource, name, exists)
+        except faults.Fault as refused:
+            if refused.code >= 500:  # it may have been made all the same
+                self.tried.append((resource, name))
+            raise
+        except BaseException:
+            self.tried.append((resource, name))
+            raise
+        self.tried.append((resource, name))
+        return made
+
+    async def _ours(self, resource: Resource, name: str, exists: faults.AlreadyExists) -> Object:
+        """The object of that name where another attempt at the same submission made it. Raises `Taken`."""
+        found = await self.client.find(resource, name, self.namespace)
+        if found is None or marks.mark_of(found) != self.mark:
+            raise Taken(exists.message) from exists
+        self.tried.append((resource, name))
+        return found
+
+    async def _remove(self, resource: Resource, name: str) -> None:
+        found = await self.client.find(resource, name, self.namespace)
+        if found is None or marks.mark_of(found) != self.mark:
+            return
+        only = Delete(propagation="Background", uid=text(found, "metadata", "uid"))
+        try:
+            await self.client.delete(resource, name, self.namespace, only)
+        except (faults.NotFound, faults.Conflict):
+            log.debug("%s was removed by somebody else", name)

@@ -1,0 +1,109 @@
+"""The contract with platforms: create, status, logs, delete, with exactly the fields they know."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
+
+from trainshed.backend import caller as callers
+from trainshed.backend import idempotency, problems, workers
+from trainshed.backend.caller import Caller, CurrentCaller, Place, TheSettings
+from trainshed.backend.creating import Creator
+from trainshed.backend.making import TRAINJOBS
+from trainshed.backend.models.contract import Created, Deleted, Logs, Status
+from trainshed.backend.models.requests import CreateRequest
+from trainshed.backend.rendering.wanted import Wanted
+from trainshed.client.requests import Delete
+from trainshed.jobs import summary
+from trainshed.kube.objects import JSON, Object, text
+
+router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
+
+
+def the_creator(request: Request) -> Creator:
+    found: Creator = request.app.state.creator
+    return found
+
+
+def job_name(name: Annotated[str, Path(examples=["user123-job-20251105130000"])]) -> str:
+    return callers.checked_name(name)
+
+
+TheCreator = Annotated[Creator, Depends(the_creator)]
+JobName = Annotated[str, Depends(job_name)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(max_length=256, description="Makes retries safe: the same key and body mean the same job."),
+]
+
+
+@router.post("/create", responses=problems.responses(404, 409, 413))
+async def create(
+    body: CreateRequest,
+    caller: CurrentCaller,
+    creator: TheCreator,
+    settings: TheSettings,
+    idempotency_key: IdempotencyKey = None,
+) -> Created:
+    """Make the system ConfigMap where it is missing, the code's ConfigMap and the TrainJob, as the caller."""
+    wanted = body.wanted(settings.presets)
+    said = body.model_dump(mode="json", exclude={"idempotency_key"})
+    return await made(creator, caller, wanted, body.idempotency_key or idempotency_key or "", said)
+
+
+async def made(creator: Creator, caller: Caller, wanted: Wanted, given: str, said: JSON) -> Created:
+    """Create the job; `said` is the body by which a retry with the same key is known."""
+    key = idempotency.key_of(caller.user, given, said) if given else None
+    return created(await creator.create(caller, wanted, key))
+
+
+def created(job: Object) -> Created:
+    return Created(
+        trainjob_name=text(job, "metadata", "name"),
+        namespace=text(job, "metadata", "namespace"),
+        created_at=text(job, "metadata", "creationTimestamp"),
+    )
+
+
+@router.get("/{name}/status", responses=problems.responses(404))
+async def status(name: JobName, namespace: Place, caller: CurrentCaller) -> Status:
+    """How the job is, in three words: Running, Complete, Failed."""
+    job = await caller.client.get(TRAINJOBS, name, namespace)
+    return status_of(job)
+
+
+def status_of(job: Object) -> Status:
+    found = summary.summarize(job)
+    finished = f"{found.finished:%Y-%m-%dT%H:%M:%SZ}" if found.finished and found.is_finished else None
+    return Status(
+        trainjob_name=found.name,
+        state="Complete" if found.state == "Complete" else "Failed" if found.state == "Failed" else "Running",
+        message=found.message or _WORDS.get(found.state, found.state),
+        created_at=text(job, "metadata", "creationTimestamp"),
+        completed_at=finished,
+    )
+
+
+_WORDS = {"Pending": "the job was accepted and has not started yet", "Running": "the job is running"}
+
+
+@router.get("/{name}/logs", responses=problems.responses(404))
+async def logs(
+    name: JobName,
+    namespace: Place,
+    caller: CurrentCaller,
+    worker: Annotated[int, Query(ge=0, le=100_000, description="Which worker, from 0.")] = 0,
+) -> Logs:
+    """What a worker has written, up to its last 8 MiB."""
+    job = await caller.client.get(TRAINJOBS, name, namespace)
+    return Logs(trainjob_name=name, worker=worker, logs=await workers.logs(caller.client, job, worker))
+
+
+@router.delete("/{name}", responses=problems.responses(404, 409))
+async def delete(name: JobName, namespace: Place, caller: CurrentCaller) -> Deleted:
+    """Delete the job; its pods and its code go with it, the system ConfigMap stays for others."""
+    job = await caller.client.get(TRAINJOBS, name, namespace)
+    only = Delete(propagation="Background", uid=text(job, "metadata", "uid"))
+    await caller.client.delete(TRAINJOBS, name, namespace, only)
+    return Deleted(trainjob_name=name, namespace=namespace)
