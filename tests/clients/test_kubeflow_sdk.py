@@ -39,6 +39,7 @@ with warnings.catch_warnings():
 
 RUNTIMES = {
     "deepspeed-distributed": "deepspeed",
+    "horovod-distributed": "horovod",
     "jax-distributed": "jax",
     "mlx-distributed": "mlx",
     "pytorch-runtime": "pytorch",

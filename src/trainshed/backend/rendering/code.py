@@ -75,8 +75,8 @@ def clone_env(wanted: Wanted) -> list[Object]:
 
 
 def _credentials(git: Git) -> list[Object]:
-    # Files only their owner reads, as ssh demands of a key.
-    secret = {"secretName": git.secret, "defaultMode": 0o400}
+    # Whoever the container runs as must read them; the script copies a key to where only it can.
+    secret = {"secretName": git.secret, "defaultMode": 0o444}
     return [{"name": CREDENTIALS_VOLUME, "secret": secret}] if git.secret else []
 
 

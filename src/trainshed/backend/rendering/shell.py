@@ -15,6 +15,7 @@ from trainshed.backend.rendering.wanted import Files, Git, Wanted
 
 CODE_FOLDER = "/workspace/scripts"
 CLONE_SCRIPT = "/workspace/git/git_clone.sh"
+CLONE_ENV = ("GIT_SYNC_REPO", "GIT_SYNC_BRANCH", "GIT_SYNC_ROOT")
 CLONING_RUNTIMES = ("pytorch-runtime", "tensorflow-runtime")
 """Those with an init container that clones."""
 TF_CONFIG_RUNTIME = "tensorflow-runtime"
@@ -53,8 +54,10 @@ def _get_code(wanted: Wanted) -> Iterator[str]:
     match wanted.code:
         case Git(subfolder=subfolder):
             if clones_itself(wanted):
-                everywhere = "mpirun --map-by ppr:1:node " if is_launched else ""
-                yield f"{everywhere}bash {CLONE_SCRIPT} || exit 1"
+                yield f"bash {CLONE_SCRIPT} || exit 1"
+                if is_launched:
+                    told = " ".join(f"-x {name}" for name in CLONE_ENV)
+                    yield f"mpirun --map-by ppr:1:node {told} bash {CLONE_SCRIPT} || exit 1"
             yield f"cd {shlex.quote(f'{CODE_FOLDER}/{subfolder}'.rstrip('/'))} || exit 1"
         case Files() if is_launched:
             # mpirun starts its processes in the same folder on every node.

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from trainshed.backend.rendering import code, dialects, naming, scripts, shell
+from trainshed.backend.rendering import code, dialects, naming, own_runtime, scripts, shell
 from trainshed.backend.rendering.dialects import Change, Dialect
 from trainshed.backend.rendering.literal import unexpanded
 from trainshed.backend.rendering.wanted import Git, Resources, Volume, Wanted
@@ -29,13 +29,18 @@ class Rendered:
     system: Object | None
     code: Object | None
     runtime: Object | None
-    """A TrainingRuntime of the job's own, which goes with it like its code."""
+    """A TrainingRuntime of the job's own. It belongs to the code, which is always there then."""
     trainjob: Object
 
 
 def render(wanted: Wanted, name: str, dialect: Dialect) -> Rendered:
     """All objects for a job of this name; they carry no namespace."""
-    return Rendered(_system(wanted), _code(wanted, name), None, _trainjob(wanted, name, dialect))
+    return Rendered(
+        _system(wanted),
+        _code(wanted, name),
+        own_runtime.derived(wanted, name, {**labels(wanted), CODE_OF: name}),
+        _trainjob(wanted, name, dialect),
+    )
 
 
 def labels(wanted: Wanted) -> dict[str, str]:
@@ -59,10 +64,10 @@ def _is_set_up(wanted: Wanted) -> bool:
 
 def _code(wanted: Wanted, name: str) -> Object | None:
     content = code.content(wanted)
-    if content is None:
+    if content is None and not own_runtime.is_needed(wanted):
         return None
     meta = {"name": naming.code_name(name), "labels": {**labels(wanted), CODE_OF: name}}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, **content}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, **(content or {})}
 
 
 # --- the job ------------------------------------------------------------------------------------------------
@@ -70,11 +75,7 @@ def _code(wanted: Wanted, name: str) -> Object | None:
 
 def _trainjob(wanted: Wanted, name: str, dialect: Dialect) -> Object:
     spec: Object = {
-        "runtimeRef": {
-            "apiGroup": "trainer.kubeflow.org",
-            "kind": wanted.runtime_kind,
-            "name": wanted.runtime,
-        },
+        "runtimeRef": _runtime(wanted, name),
         "trainer": _trainer(wanted, name),
         **dialects.changes(_changes(wanted, name), dialect),
     }
@@ -87,6 +88,13 @@ def _trainjob(wanted: Wanted, name: str, dialect: Dialect) -> Object:
     return {"apiVersion": API_VERSION, "kind": "TrainJob", "metadata": meta, "spec": spec}
 
 
+def _runtime(wanted: Wanted, name: str) -> Object:
+    kind, named = wanted.runtime_kind, wanted.runtime
+    if wanted.base is not None and own_runtime.is_needed(wanted):
+        kind, named = own_runtime.KIND, name
+    return {"apiGroup": "trainer.kubeflow.org", "kind": kind, "name": named}
+
+
 def _trainer(wanted: Wanted, name: str) -> Object:
     trainer: Object = {"numNodes": wanted.nodes, "command": shell.command(wanted)}
     if wanted.image:
@@ -95,7 +103,8 @@ def _trainer(wanted: Wanted, name: str) -> Object:
         trainer["numProcPerNode"] = wanted.processes
     if variables := _env(wanted, name):
         trainer["env"] = variables
-    if amounts := _resources(wanted.resources):
+    own = (wanted.launcher or Resources()) if own_runtime.is_split(wanted) else wanted.resources
+    if amounts := own_runtime.resources(own):
         trainer["resourcesPerNode"] = amounts
     return trainer
 
@@ -106,11 +115,6 @@ def _env(wanted: Wanted, name: str) -> list[Object]:
         own = {"PET_NNODES": str(wanted.nodes), "JOBSET_NAME": name}
     given = [{"name": key, "value": unexpanded(value)} for key, value in (*own.items(), *wanted.env)]
     return given + (code.clone_env(wanted) if shell.clones_itself(wanted) else [])
-
-
-def _resources(resources: Resources) -> Object:
-    parts = {"requests": dict(resources.requests), "limits": dict(resources.limits)}
-    return {part: amounts for part, amounts in parts.items() if amounts}
 
 
 # --- the pods -----------------------------------------------------------------------------------------------

@@ -84,5 +84,7 @@ class Wanted:
     retries: int = 0
     ttl_seconds: int | None = None
     suspend: bool = False
+    base: Object | None = field(default=None, compare=False)
+    """The runtime itself, where `own_runtime.is_needed`."""
     submitted: Object = field(default_factory=dict, compare=False)
     """The request without its code, for running it again."""

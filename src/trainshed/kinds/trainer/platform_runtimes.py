@@ -5,6 +5,7 @@ The scripts need no more than a POSIX shell and git, so they also run where an i
 
 from __future__ import annotations
 
+from trainshed.kinds.trainer import git_clone
 from trainshed.kinds.trainer.runtime_parts import cluster_runtime, replicated_job
 from trainshed.kube.objects import Object, plant
 
@@ -13,18 +14,6 @@ _TENSORFLOW = "tensorflow/tensorflow:2.15.0-gpu"
 _SMALL = {"requests": {"cpu": "100m", "memory": "128Mi"}}
 _MINUTES_5 = 300
 
-_CLONE = """\
-set -e
-if [ -z "$GIT_SYNC_REPO" ]; then
-  echo "[git-clone] GIT_SYNC_REPO is not set: nothing to clone"
-  exit 0
-fi
-echo "[git-clone] $GIT_SYNC_REPO ${GIT_SYNC_BRANCH:-(its default branch)} -> $GIT_SYNC_ROOT"
-# A clone that broke off has left a part of itself in the volume.
-find "$GIT_SYNC_ROOT" -mindepth 1 -delete
-git clone ${GIT_SYNC_BRANCH:+--branch "$GIT_SYNC_BRANCH"} "$GIT_SYNC_REPO" "$GIT_SYNC_ROOT"
-chmod -R a+rwX "$GIT_SYNC_ROOT"
-"""
 _TF_CONFIG = """\
 set -e
 workers= index=0
@@ -83,7 +72,7 @@ def _git_clone() -> Object:
         "name": "git-clone",
         "image": "alpine/git:v2.36.2",
         "imagePullPolicy": "IfNotPresent",
-        "command": ["sh", "-c", _CLONE],
+        "command": ["sh", "-c", git_clone.SCRIPT],
         "env": [{"name": name, "value": value} for name, value in settings.items()],
         "resources": _SMALL,
         "volumeMounts": [{"name": "git-clone-volume", "mountPath": "/git"}],

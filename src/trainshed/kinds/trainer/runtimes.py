@@ -39,6 +39,7 @@ def manifests() -> list[Object]:
         _one_job("xgboost-distributed", "xgboost", f"{_IMAGES}/xgboost-runtime"),
         _with_launcher("deepspeed-distributed", "deepspeed"),
         _with_launcher("mlx-distributed", "mlx"),
+        _horovod(),
         _fine_tuning("torchtune-llama3.2-1b", "meta-llama/Llama-3.2-1B-Instruct", "llama3_2/1B_full"),
         _fine_tuning("torchtune-llama3.2-3b", "meta-llama/Llama-3.2-3B-Instruct", "llama3_2/3B_full"),
         _fine_tuning("torchtune-qwen2.5-1.5b", "Qwen/Qwen2.5-1.5B-Instruct", "qwen2_5/1.5B_full", bpe=True),
@@ -86,6 +87,27 @@ def _with_launcher(name: str, framework: str) -> Object:
         ],
     }
     return cluster_runtime(name, framework, {"mpi": mpi}, template)
+
+
+def _horovod() -> Object:
+    """A launcher that does not compute, with few resources of its own, and workers that do.
+
+    The images of Horovod run as root and have an sshd that is ready to be started.
+    """
+    image = "horovod/horovod:0.28.1"
+    mpi = {"numProcPerNode": 1, "mpiImplementation": "OpenMPI", "sshAuthMountPath": "/root/.ssh"}
+    daemon = {"name": "node", "image": image, "command": ["/usr/sbin/sshd"], "args": ["-De"]}
+    launcher = {"name": "node", "image": image, "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}}}
+    template = {
+        "network": {"publishNotReadyAddresses": True},
+        "successPolicy": {"operator": "All", "targetReplicatedJobs": ["launcher"]},
+        "replicatedJobs": [
+            replicated_job("node", daemon),
+            replicated_job("launcher", launcher, ancestor="trainer", after={"node": "Ready"}),
+        ],
+    }
+    policy = {"mpi": {**mpi, "runLauncherAsNode": False}}
+    return cluster_runtime("horovod-distributed", "horovod", policy, template)
 
 
 def _fine_tuning(name: str, model: str, config: str, *, bpe: bool = False) -> Object:
