@@ -10,7 +10,7 @@ from trainshed.backend.rendering.unacceptable import TooLarge, Unacceptable
 from trainshed.backend.rendering.wanted import Files, Git, Inline
 from trainshed.jobs.bundle import MOST_BYTES, MOST_FILES
 
-_ELSEWHERE: Final = "give the code by git, or put it on a volume and name that in volumes"
+ELSEWHERE: Final = "give the code by git, or put it on a volume and name that in volumes"
 _STARTS: Final = ("train.py", "main.py")
 
 
@@ -28,7 +28,7 @@ def files(field: str, contents: Mapping[str, bytes], *, must_start: bool, most: 
     if not contents:
         raise Unacceptable(field, "must have at least one file")
     if len(contents) > MOST_FILES:
-        raise TooLarge(field, f"has {len(contents)} files, more than {MOST_FILES}", _ELSEWHERE)
+        raise TooLarge(field, f"has {len(contents)} files, more than {MOST_FILES}", ELSEWHERE)
     paths = [checks.relative(field, path, what="file") for path in contents]
     _check_folders(field, paths)
     # Paths count too: they are keys, and are repeated in the job's volume.
@@ -74,5 +74,5 @@ def _path_bytes(paths: list[str]) -> int:
 def _check_size(field: str, size: int, most: int) -> None:
     if size > most:
         raise TooLarge(
-            field, f"has {size / 1024:.0f} KiB, more than the {most // 1024} KiB of a ConfigMap", _ELSEWHERE
+            field, f"has {size / 1024:.0f} KiB, more than the {most // 1024} KiB of a ConfigMap", ELSEWHERE
         )
