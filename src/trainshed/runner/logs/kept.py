@@ -34,6 +34,8 @@ class PodNote(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """The pod's rank within that part."""
     attempt: int = 0
     """How often the whole had been restarted before."""
+    owner: str = ""
+    """The uid of the JobSet: names are used again, uids are not."""
     node: str = ""
     started: datetime | None = None
     ended: datetime | None = None
@@ -70,6 +72,7 @@ def note_of(pod: Object, started: datetime | None = None, ended: datetime | None
         step=_first(labels, f"{_JOBSET}replicatedjob-name", f"{_V1}replica-type"),
         index=_number(index),
         attempt=_number(labels.get(f"{_JOBSET}restart-attempt")),
+        owner=str(labels.get(f"{_JOBSET}jobset-uid") or ""),
         node=str(dig(pod, "spec", "nodeName") or ""),
         started=started,
         ended=ended,

@@ -1,0 +1,177 @@
+"""Brings followers to feeds: one feed for a job and choice, however many follow it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+from fastapi import FastAPI
+
+from trainshed.aio.tasks import Tasks
+from trainshed.backend.following.feed import Feed
+from trainshed.backend.following.permits import Permit, Permits
+from trainshed.backend.following.spool import Spool
+from trainshed.backend.index import Index
+from trainshed.backend.joblines.attic import Attic
+from trainshed.backend.joblines.runs import Choice
+from trainshed.backend.problems import Problem
+from trainshed.backend.rows import Row
+from trainshed.backend.settings import Settings
+from trainshed.client.client import Client
+
+log = logging.getLogger(__name__)
+
+LINGER_SECONDS = 30.0
+"""A feed nobody follows goes on for a while: those who come back find it running."""
+MOST_FEEDS = 500
+MOST_BYTES = 1 << 30
+"""Of all spools nobody follows."""
+_SWEEP_SECONDS = 60.0
+_AGE_SECONDS = 24 * 3600.0
+
+
+@dataclass(slots=True)
+class _Running:
+    feed: Feed
+    folder: Path
+    task: asyncio.Task[None] | None = None
+    left: float = 0.0
+    """When the last follower went."""
+
+
+@dataclass(slots=True)
+class Hub:
+    index: Index
+    client: Client
+    attic: Attic
+    folder: Path
+    tasks: Tasks
+    permits: Permits
+    ending: asyncio.Event
+    bells: set[asyncio.Event] = field(default_factory=set)
+    """Of all followers, to be woken when the service ends."""
+    _running: dict[Path, _Running] = field(default_factory=dict)
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    @asynccontextmanager
+    async def followed(self, row: Row, choice: Choice) -> AsyncIterator[tuple[Feed, int]]:
+        """The feed of a job, running; and the number under which the follower tells how far it is."""
+        found, number = self._found(row, choice), next(self._numbers)
+        found.feed.followers[number] = found.feed.spool.start
+        self._keep_running(found)
+        try:
+            yield found.feed, number
+        finally:
+            del found.feed.followers[number]
+            found.feed.read_on.set()
+            found.left = time.monotonic()
+
+    @contextmanager
+    def heard(self, permit: Permit, spool: Spool | None = None) -> Iterator[asyncio.Event]:
+        """An event set when a spool grows, a permit is lost, or the service ends."""
+        bell = asyncio.Event()
+        quiet = spool.listen(bell.set) if spool is not None else lambda: None
+        permit.bells.add(bell.set)
+        self.bells.add(bell)
+        try:
+            yield bell
+        finally:
+            quiet()
+            permit.bells.discard(bell.set)
+            self.bells.discard(bell)
+
+    def _found(self, row: Row, choice: Choice) -> _Running:
+        folder = self._folder_of(row, choice)
+        if folder not in self._running:
+            if len(self._running) >= MOST_FEEDS:
+                self._end_idle(0.0)
+            if len(self._running) >= MOST_FEEDS:
+                raise Problem(503, f"{MOST_FEEDS} jobs are followed already", hint="try again later")
+            feed = Feed(row, choice, Spool(folder), self.index, self.client, self.attic)
+            self._running[folder] = _Running(feed, folder)
+        return self._running[folder]
+
+    def _folder_of(self, row: Row, choice: Choice) -> Path:
+        # A digest: neither uids nor choices of anybody become paths.
+        key = msgspec.json.encode((row.namespace, row.name, row.uid, choice))
+        return self.folder / hashlib.sha256(key).hexdigest()[:40]
+
+    def _keep_running(self, found: _Running) -> None:
+        if found.task is None or found.task.done():
+            name = f"feed {found.feed.row.namespace}/{found.feed.row.name}"
+            found.task = self.tasks.start(name, found.feed.run(), forever=False)
+
+    # --- tidying ---
+
+    async def tend(self) -> None:
+        """Stop what nobody follows, remove what is old; for ever."""
+        while True:
+            self._end_idle(LINGER_SECONDS)
+            for found in self._running.values():
+                if found.feed.followers:  # one that failed, on a full disk for instance, tries again
+                    self._keep_running(found)
+            await asyncio.to_thread(_sweep, self.folder, frozenset(self._running))
+            await asyncio.sleep(min(_SWEEP_SECONDS, LINGER_SECONDS))
+
+    def _end_idle(self, seconds: float) -> None:
+        for found in [*self._running.values()]:
+            if not found.feed.followers and time.monotonic() - found.left >= seconds:
+                if found.task is not None:
+                    found.task.cancel()
+                found.feed.spool.close()
+                del self._running[found.folder]
+
+    async def wake_at_end(self) -> None:
+        await self.ending.wait()
+        for bell in [*self.bells]:
+            bell.set()
+
+    def close(self) -> None:
+        for found in self._running.values():
+            found.feed.spool.close()
+
+
+def _sweep(root: Path, busy: frozenset[Path]) -> None:
+    idle = [folder for folder in root.iterdir() if folder.is_dir() and folder not in busy]
+    aged = sorted((folder.stat().st_mtime, folder) for folder in idle)
+    total = sum(_size(folder) for _, folder in aged)
+    for changed, folder in aged:
+        if total > MOST_BYTES or time.time() - changed > _AGE_SECONDS:
+            total -= _size(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    settings: Settings = app.state.settings
+    with tempfile.TemporaryDirectory(prefix="trainshed-spool-") as scratch:
+        folder = (settings.data or Path(scratch)) / "spool"
+        folder.mkdir(parents=True, exist_ok=True)
+        async with Tasks() as tasks:
+            hub = app.state.hub = Hub(
+                index=app.state.index,
+                client=app.state.plane.own,
+                attic=app.state.attic,
+                folder=folder,
+                tasks=tasks,
+                permits=Permits(tasks),
+                ending=app.state.ending,
+            )
+            tasks.start("spools", hub.tend())
+            tasks.start("wake followers at the end", hub.wake_at_end(), forever=False)
+            yield
+        hub.close()

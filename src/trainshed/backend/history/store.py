@@ -1,0 +1,149 @@
+"""Records of ended jobs in SQLite: so many, so large, and no more; what lists show is in memory too."""
+
+from __future__ import annotations
+
+import asyncio
+import bisect
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import msgspec
+
+from trainshed.backend import paging
+from trainshed.backend.history.records import Entry, Record
+from trainshed.backend.paging import Filter, Page
+from trainshed.backend.rows import Order, Row
+from trainshed.kube import selectors
+
+_SCHEMA = """
+create table if not exists jobs (
+  uid text primary key, entry blob not null, record blob not null, sets text not null
+) without rowid;
+create table if not exists open (uid text primary key, row blob not null) without rowid;
+"""
+P = ParamSpec("P")
+T = TypeVar("T")
+_entries = msgspec.json.Decoder(Entry)
+_records = msgspec.json.Decoder(Record)
+_rows = msgspec.json.Decoder(Row)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    records: int = 10_000
+    bytes: int = 256 << 20
+
+
+class Store:
+    """All writes and reads of records happen in one other thread at a time; lists never leave this one."""
+
+    def __init__(self, file: Path, bounds: Bounds | None = None) -> None:
+        self._bounds = bounds or Bounds()
+        self._lock = asyncio.Lock()
+        self._base = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+        self._base.executescript(f"pragma journal_mode=wal; pragma synchronous=normal; {_SCHEMA}")
+        self._entries: dict[str, Entry] = {}
+        self._sizes: dict[str, int] = {}
+        self._order: list[Order] = []
+        self._sets: dict[str, frozenset[str]] = {}
+        for entry, size, sets in self._base.execute("select entry, length(record), sets from jobs"):
+            self._note(_entries.decode(entry), size, frozenset(filter(None, sets.split(","))))
+
+    def close(self) -> None:
+        self._base.close()
+
+    # --- reading ---
+
+    def find(self, uid: str) -> Entry | None:
+        return self._entries.get(uid)
+
+    def jobset_uids(self, uid: str) -> frozenset[str]:
+        return self._sets.get(uid, frozenset())
+
+    def named(self, namespace: str, name: str) -> list[Entry]:
+        """The jobs that had this name, the last one first."""
+        found = [one for one in self._entries.values() if (one.namespace, one.name) == (namespace, name)]
+        return sorted(found, key=lambda one: one.order)
+
+    def page(self, namespace: str | None, wanted: Filter, token: str, limit: int) -> Page[Entry]:
+        scope = f"history {paging.scope(namespace, wanted)}"
+        after = paging.place(token, scope) if token else None
+        every = (self._entries[order.uid] for order in self._order)
+        here = (one for one in every if namespace is None or one.namespace == namespace)
+        chosen = [*paging.matching(here, wanted, selectors.parse_labels(wanted.labels))]
+        start = paging.begin([one.order for one in chosen], after)
+        shown = chosen[start : start + limit]
+        more = start + limit < len(chosen)
+        return Page(shown, len(chosen), paging.token(shown[-1].order, scope) if more and shown else "")
+
+    async def record(self, uid: str) -> Record | None:
+        return await self._elsewhere(self._record, uid)
+
+    async def unfinished(self) -> list[Row]:
+        """Jobs that were seen and of whose end nothing is written down."""
+        return await self._elsewhere(self._unfinished)
+
+    # --- writing ---
+
+    async def begin(self, rows: Iterable[Row]) -> None:
+        """Take note of jobs that are there: should they vanish unseen, something is known of them."""
+        await self._elsewhere(self._begin, [(row.uid, msgspec.json.encode(row)) for row in rows])
+
+    async def put(self, entry: Entry, record: Record) -> None:
+        content = msgspec.json.encode(record)
+        self._note(entry, len(content), frozenset(record.jobset_uids))
+        await self._elsewhere(self._put, entry, content, ",".join(record.jobset_uids), self._outdated())
+
+    def _note(self, entry: Entry, size: int, sets: frozenset[str]) -> None:
+        before = self._entries.get(entry.uid)
+        if before is not None:
+            self._leave(before)
+        self._entries[entry.uid], self._sizes[entry.uid], self._sets[entry.uid] = entry, size, sets
+        bisect.insort(self._order, entry.order)
+
+    def _leave(self, entry: Entry) -> None:
+        del self._order[bisect.bisect_left(self._order, entry.order)]
+        del self._entries[entry.uid], self._sizes[entry.uid], self._sets[entry.uid]
+
+    def _outdated(self) -> list[str]:
+        """The oldest, until what is left is within the bounds."""
+        gone = []
+        while len(self._order) > 1 and (
+            len(self._order) > self._bounds.records or sum(self._sizes.values()) > self._bounds.bytes
+        ):
+            oldest = self._entries[self._order[-1].uid]
+            self._leave(oldest)
+            gone.append(oldest.uid)
+        return gone
+
+    # --- in another thread ---
+
+    async def _elsewhere(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        async with self._lock:
+            return await asyncio.to_thread(work, *arguments, **named)
+
+    def _record(self, uid: str) -> Record | None:
+        found = self._base.execute("select record from jobs where uid = ?", (uid,)).fetchone()
+        return _records.decode(found[0]) if found else None
+
+    def _unfinished(self) -> list[Row]:
+        return [_rows.decode(row) for (row,) in self._base.execute("select row from open")]
+
+    def _begin(self, rows: list[tuple[str, bytes]]) -> None:
+        with self._base:
+            self._base.execute("begin")
+            self._base.executemany("insert or replace into open values (?, ?)", rows)
+
+    def _put(self, entry: Entry, record: bytes, sets: str, gone: list[str]) -> None:
+        with self._base:
+            self._base.execute("begin")
+            self._base.execute(
+                "insert or replace into jobs values (?, ?, ?, ?)",
+                (entry.uid, msgspec.json.encode(entry), record, sets),
+            )
+            if entry.deleted:
+                self._base.execute("delete from open where uid = ?", (entry.uid,))
+            self._base.executemany("delete from jobs where uid = ?", [(uid,) for uid in gone])

@@ -1,0 +1,272 @@
+"""All TrainJobs and their pods as rows, kept up to date by three watches with the service's own identity.
+
+Nothing here decides who may see what: whoever shows a row has asked the Kubernetes API first, as the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import bisect
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import NamedTuple
+
+import msgspec
+from fastapi import FastAPI
+
+from trainshed.aio.tasks import Tasks
+from trainshed.backend import paging, rows
+from trainshed.backend.paging import Filter, Page
+from trainshed.backend.rows import JobSetRow, Order, PodRow, Row
+from trainshed.client.client import Client
+from trainshed.client.failures import Failure
+from trainshed.client.requests import ALL, Where
+from trainshed.client.tracker import Change
+from trainshed.jobs import summary
+from trainshed.kube import selectors
+from trainshed.kube.faults import Fault
+from trainshed.kube.objects import Object, dig, text
+
+log = logging.getLogger(__name__)
+
+JOBSETS = "jobsets.jobset.x-k8s.io"
+MOST_PODS = 4_000
+"""Of one job that are remembered, those of earlier attempts among them."""
+_AT_ONCE = 200
+_LONGEST_WAIT = 30
+
+
+class News(NamedTuple):
+    """A TrainJob that came, changed or went, with its last known form."""
+
+    before: Row | None
+    after: Row | None
+    object: Object
+
+
+class Index:
+    def __init__(self) -> None:
+        self.synced = asyncio.Event()
+        self._rows: dict[str, Row] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        self._order: list[Order] = []
+        self._places: dict[str, list[Order]] = {}
+        self._jobsets: dict[str, JobSetRow] = {}
+        self._sets_of: dict[str, set[str]] = {}
+        self._pods: dict[str, dict[str, PodRow]] = {}
+        self._listeners: list[Callable[[News], None]] = []
+        self._pod_listeners: list[Callable[[PodRow], None]] = []
+        self._bells: dict[str, set[asyncio.Event]] = {}
+
+    # --- reading ---
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def rows(self) -> list[Row]:
+        return [*self._rows.values()]
+
+    def find(self, namespace: str, name: str) -> Row | None:
+        return self._rows.get(self._names.get((namespace, name), ""))
+
+    def of_uid(self, uid: str) -> Row | None:
+        return self._rows.get(uid)
+
+    def pods(self, uid: str) -> list[PodRow]:
+        """The pods of a job, also those that are gone again, attempt by attempt."""
+        found = [pod for key in self._sets_of.get(uid, ()) for pod in self._pods.get(key, {}).values()]
+        return rows.in_order(found)
+
+    def restarts(self, uid: str) -> int:
+        sets = [self._jobsets[key] for key in self._sets_of.get(uid, ()) if key in self._jobsets]
+        return max((one.restarts for one in sets), default=0)
+
+    def jobset_uids(self, uid: str) -> frozenset[str]:
+        return frozenset(self._sets_of.get(uid, ()))
+
+    def page(self, namespace: str | None, wanted: Filter, token: str, limit: int) -> Page[Row]:
+        """One page of a list, newest first. Raises `WrongToken`, and a fault for a wrong selector."""
+        scope = paging.scope(namespace, wanted)
+        after = paging.place(token, scope) if token else None
+        orders = self._order if namespace is None else self._places.get(namespace, [])
+        if wanted.is_empty:
+            return self._slice(orders, after, limit, scope)
+        selector = selectors.parse_labels(wanted.labels)
+        every = (self._rows[order.uid] for order in orders)
+        chosen = [row.order for row in paging.matching(every, wanted, selector)]
+        return self._slice(chosen, after, limit, scope)
+
+    def _slice(self, orders: list[Order], after: Order | None, limit: int, scope: str) -> Page[Row]:
+        start = paging.begin(orders, after)
+        shown = orders[start : start + limit]
+        more = start + limit < len(orders)
+        next_one = paging.token(shown[-1], scope) if more and shown else ""
+        return Page([self._rows[order.uid] for order in shown], len(orders), next_one)
+
+    # --- hearing ---
+
+    def listen(self, listener: Callable[[News], None]) -> None:
+        self._listeners.append(listener)
+
+    def listen_to_pods(self, listener: Callable[[PodRow], None]) -> None:
+        self._pod_listeners.append(listener)
+
+    @contextmanager
+    def heard(self, uid: str, bell: asyncio.Event | None = None) -> Iterator[asyncio.Event]:
+        """An event that is set whenever something about a job changes; whoever waits clears it."""
+        bell = bell or asyncio.Event()
+        bells = self._bells.setdefault(uid, set())
+        bells.add(bell)
+        try:
+            yield bell
+        finally:
+            bells.discard(bell)
+            if not bells and self._bells.get(uid) is bells:
+                del self._bells[uid]
+
+    def _ring(self, uid: str) -> None:
+        for bell in self._bells.get(uid, ()):
+            bell.set()
+
+    # --- learning ---
+
+    def learn(self, job: Object) -> None:
+        """Take note of a TrainJob as the server returned it; older news than what is known are none."""
+        row = rows.row(job)
+        before = self._rows.get(row.uid)
+        if before is not None and _number(row.revision) <= _number(before.revision):
+            return
+        if before is None:
+            self._add(row)
+        self._rows[row.uid] = row
+        self._tell(before, row, job)
+
+    def forget(self, job: Object) -> None:
+        row = self._rows.pop(text(job, "metadata", "uid"), None)
+        if row is None:
+            return
+        if self._names.get((row.namespace, row.name)) == row.uid:
+            del self._names[(row.namespace, row.name)]
+        _remove(self._order, row.order)
+        _remove(self._places[row.namespace], row.order)
+        if not self._places[row.namespace]:
+            del self._places[row.namespace]
+        self._tell(row, None, job)
+
+    def forget_pods(self, uid: str) -> None:
+        """Drop what is remembered of a deleted job's pods."""
+        for key in self._sets_of.pop(uid, set()):
+            self._jobsets.pop(key, None)
+            self._pods.pop(key, None)
+
+    def _add(self, row: Row) -> None:
+        self._names[(row.namespace, row.name)] = row.uid
+        bisect.insort(self._order, row.order)
+        bisect.insort(self._places.setdefault(row.namespace, []), row.order)
+
+    def _tell(self, before: Row | None, after: Row | None, job: Object) -> None:
+        news = News(before, after, job)
+        for listener in self._listeners:
+            listener(news)
+        found = after or before
+        if found is not None:
+            self._ring(found.uid)
+
+    def take_job(self, change: Change) -> None:
+        if change.type == "DELETED":
+            self.forget(change.object)
+        else:
+            self.learn(change.object)
+
+    def take_jobset(self, change: Change) -> None:
+        found = rows.jobset_row(change.object)
+        if not found.job_uid or change.type == "DELETED":
+            return
+        self._jobsets[found.uid] = found
+        self._sets_of.setdefault(found.job_uid, set()).add(found.uid)
+        self._ring(found.job_uid)
+
+    def take_pod(self, change: Change) -> None:
+        pod = rows.pod_row(change.object)
+        known = self._pods.setdefault(pod.jobset_uid, {})
+        if change.type == "DELETED":
+            # What a watch that lost its place says of a deleted pod may be less than what is known.
+            pod = known.get(pod.uid, pod) if not dig(change.object, "status") else pod
+            pod = msgspec.structs.replace(pod, is_gone=True)
+        owner = self._jobsets.get(pod.jobset_uid)
+        known[pod.uid] = pod
+        if owner is None and pod.is_gone:
+            del known[pod.uid]
+        elif len(known) > MOST_PODS:
+            del known[next(iter(known))]
+        if not known:
+            del self._pods[pod.jobset_uid]
+        if owner is not None:
+            self._ring(owner.job_uid)
+        for listener in self._pod_listeners:
+            listener(pod)
+
+
+# --- watching -----------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    index = app.state.index = Index()
+    async with Tasks() as tasks:
+        tasks.start("index", watch(app.state.plane.own, index))
+        yield
+
+
+async def watch(client: Client, index: Index) -> None:
+    """Fill the index for ever; it is `synced` once each kind has been listed."""
+    synced = [asyncio.Event() for _ in range(3)]
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_fill(client, JOBSETS, "", index.take_jobset, synced[0]))
+        group.create_task(_fill(client, "pods", summary.JOBSET_NAME, index.take_pod, synced[1]))
+        group.create_task(_fill(client, summary.TRAINJOBS, "", index.take_job, synced[2]))
+        await asyncio.gather(*(event.wait() for event in synced))
+        index.synced.set()
+
+
+async def _fill(
+    client: Client, kind: str, labels: str, take: Callable[[Change], None], synced: asyncio.Event
+) -> None:
+    wait = taken = 0
+    async with client.watch(kind, ALL, Where(labels=labels)) as changes:
+        while True:
+            try:
+                change = await anext(changes)
+                wait = 0
+                if change.type == "SYNCED":
+                    synced.set()
+                else:
+                    take(change)
+                    _thin(change.object)
+            except (Fault, Failure) as trouble:
+                wait = min(2 * wait or 1, _LONGEST_WAIT)
+                log.error("cannot watch %s, will try again in %s s: %s", kind, wait, trouble)
+                await asyncio.sleep(wait)
+            taken = (taken + 1) % _AT_ONCE
+            if not taken:
+                await asyncio.sleep(0)
+
+
+def _thin(obj: Object) -> None:
+    """A watch remembers the objects it has told; of these nobody needs more than who they are."""
+    meta = obj.get("metadata") or {}
+    for key in ("spec", "status"):
+        obj.pop(key, None)
+    for key in ("managedFields", "annotations"):
+        meta.pop(key, None)
+
+
+def _number(revision: str) -> int:
+    return int(revision) if revision.isascii() and revision.isdigit() else 0
+
+
+def _remove(orders: list[Order], order: Order) -> None:
+    at = bisect.bisect_left(orders, order)
+    if at < len(orders) and orders[at] == order:
+        del orders[at]

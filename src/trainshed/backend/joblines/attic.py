@@ -1,0 +1,70 @@
+"""Files of runs whose pods may be gone: those the node agent keeps, and those archived from a cluster.
+
+A job's name may be used again; so files belong to a job by the uid of the JobSet that made their pod.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from trainshed.backend.joblines.runs import TRAINER, Choice, Run
+from trainshed.backend.rows import Row
+from trainshed.runner.logs import kept
+from trainshed.runner.logs.kept import Kept
+
+
+class KeptRun(NamedTuple):
+    run: Run
+    file: Path
+
+
+Owners = Callable[[str], frozenset[str]]
+"""From the uid of a TrainJob to those of its JobSets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attic:
+    roots: tuple[Path, ...]
+    owners: Owners
+
+    async def runs(self, row: Row, choice: Choice) -> list[KeptRun]:
+        """Runs of a job that have left files, attempt by attempt."""
+        owners = self.owners(row.uid)
+        if not owners:
+            return []
+        return await asyncio.to_thread(self._found, row.namespace, row.name, owners, choice)
+
+    def _found(self, namespace: str, name: str, owners: frozenset[str], choice: Choice) -> list[KeptRun]:
+        found: dict[str, KeptRun] = {}
+        for root in self.roots:
+            for one in _of_job(root, namespace, name):
+                if one.note.owner in owners:
+                    for entry in _runs(one):
+                        if choice.takes(entry.run):
+                            found.setdefault(entry.run.key, entry)
+        return sorted(found.values(), key=_place)
+
+
+def _of_job(root: Path, namespace: str, name: str) -> Iterator[Kept]:
+    """Folders are named after pods, and those begin with their job's name: few have to be opened."""
+    for folder in kept.pod_folders(root, namespace):
+        if folder.name.startswith(f"{name}-") and (one := kept.read(folder)) is not None:
+            yield one
+
+
+def _runs(one: Kept) -> Iterator[KeptRun]:
+    note = one.note
+    for container in one.containers():
+        for number in one.attempts(container):
+            role = note.step or TRAINER
+            run = Run(note.uid, note.name, role, note.index, note.attempt, container, number)
+            yield KeptRun(run, one.run(container, number))
+
+
+def _place(found: KeptRun) -> tuple[int, bool, str, int, str, int]:
+    run = found.run
+    return run.attempt, run.container == TRAINER, run.role, run.worker, run.container, run.number

@@ -1,0 +1,132 @@
+"""Which jobs a list shows and where its next page begins; pure.
+
+A page begins behind a place, not at a number: whatever comes and goes meanwhile, a job that is there
+throughout is shown once.
+"""
+
+from __future__ import annotations
+
+import base64
+import bisect
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from trainshed.backend.rows import Order
+from trainshed.kube import ages
+from trainshed.kube.selectors import LabelSelector
+
+MOST = 500
+_PLACE = msgspec.json.Decoder(tuple[int, str, str])
+
+
+class Listed(Protocol):
+    """What can be filtered: jobs that are there and those of the history."""
+
+    @property
+    def uid(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def phase(self) -> str: ...
+    @property
+    def framework(self) -> str: ...
+    @property
+    def user_id(self) -> str: ...
+    @property
+    def created(self) -> str: ...
+    @property
+    def labels(self) -> dict[str, str]: ...
+
+
+T = TypeVar("T", bound=Listed)
+
+
+class Filter(msgspec.Struct, frozen=True):
+    state: str = ""
+    framework: str = ""
+    user_id: str = ""
+    name: str = ""
+    """Part of the name."""
+    labels: str = ""
+    after: datetime | None = None
+    before: datetime | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Filter()
+
+
+class Page(NamedTuple, Generic[T]):
+    rows: list[T]
+    total: int
+    token: str
+    """Of the next page; empty on the last one."""
+
+
+class WrongToken(ValueError):
+    """The text is no place in this list."""
+
+
+def matching(rows: Iterable[T], wanted: Filter, selector: LabelSelector) -> Iterator[T]:
+    return (row for row in rows if _matches(row, wanted, selector))
+
+
+def _matches(row: Listed, wanted: Filter, selector: LabelSelector) -> bool:
+    return (
+        wanted.state in ("", row.state, row.phase)
+        and wanted.framework in ("", row.framework)
+        and wanted.user_id in ("", row.user_id)
+        and wanted.name in row.name
+        and (selector.everything or selector.matches(row.labels))
+        and _is_between(row.created, wanted)
+    )
+
+
+def _is_between(created: str, wanted: Filter) -> bool:
+    if wanted.after is None and wanted.before is None:
+        return True
+    moment = ages.parse_timestamp(created)
+    if moment is None:
+        return False
+    return (wanted.after is None or moment > wanted.after) and (
+        wanted.before is None or moment < wanted.before
+    )
+
+
+# --- places -------------------------------------------------------------------------------------------------
+
+
+def token(place: Order, scope: str) -> str:
+    """A place in the list of this scope, as text."""
+    content = msgspec.json.encode((place.age, place.uid, _digest(scope)))
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def place(text: str, scope: str) -> Order:
+    try:
+        padded = text.encode("ascii") + b"=" * (-len(text) % 4)
+        age, uid, digest = _PLACE.decode(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (ValueError, UnicodeEncodeError) as broken:
+        raise WrongToken("it is none that a list has given") from broken
+    if digest != _digest(scope):
+        raise WrongToken("it belongs to a list with other filters")
+    return Order(age, uid)
+
+
+def scope(namespace: str | None, wanted: Filter) -> str:
+    """What has to stay the same from page to page."""
+    return msgspec.json.encode((namespace, wanted)).decode()
+
+
+def begin(orders: Sequence[Order], after: Order | None) -> int:
+    return 0 if after is None else bisect.bisect_right(orders, after)
+
+
+def _digest(scope: str) -> str:
+    return hashlib.sha256(scope.encode()).hexdigest()[:12]
