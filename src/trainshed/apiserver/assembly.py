@@ -17,6 +17,7 @@ from trainshed.apiserver import (
     install,
     limits,
     podlogs,
+    podsecurity,
     podstreams,
     subresources,
     training,
@@ -162,9 +163,11 @@ def _state(store: Store, schemas: Schemas) -> State:
     kinds = builtin.builtin(schemas, RULES, PRINTERS, DIALECTS)
     state = State(store, Registry(kinds), lambda: schemas.compiled(OBJECT_META))
     state.checks.update(admission.CHECKS | definitions.CHECKS | training.CHECKS)
-    state.verdicts.update(training.VERDICTS | limits.VERDICTS)
     for resource, checks in limits.CHECKS.items():
         state.checks[resource] = (*checks, *state.checks.get(resource, ()))
+    for table in (training.VERDICTS, limits.VERDICTS, podsecurity.VERDICTS):
+        for resource, checks in table.items():
+            state.verdicts[resource] = (*state.verdicts.get(resource, ()), *checks)
     return state
 
 
