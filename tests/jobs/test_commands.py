@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from tests.jobs.builders import a_runtime, a_shell
+from tests.jobs.terminal import Terminal
 from tests.jobs.test_recovery import eventually
 from tests.whole import EXAMPLES, Whole
 
@@ -29,10 +31,34 @@ def test_run_streams_lines_by_rank_and_ends_with_the_jobs_end(shed: Whole) -> No
 
 def test_run_ends_with_1_and_the_reason_when_the_script_fails(shed: Whole, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("import no_such_module")
-    shed.apply(a_runtime("once", backoffLimit=0, pod={"restartPolicy": "Never"}))
-    ran = shed.trainshed("run", "bad.py", "--runtime", "once", "--name", "bad", cwd=tmp_path)
+    ran = shed.trainshed("run", "bad.py", "--name", "bad", cwd=tmp_path)
     assert ran.code == 1
-    assert "ModuleNotFoundError: No module named 'no_such_module'" in ran.err.splitlines()[-1]
+    last = ran.err.splitlines()[-1]
+    assert last.endswith(
+        "at the first try: rank 0 of 1 exited 1: ModuleNotFoundError: No module named 'no_such_module'"
+    )
+    assert ran.err.count("no_such_module") == 1
+
+
+def test_run_tries_again_as_often_as_asked_and_says_how_often_it_did(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("raise ValueError('every time')")
+    words = ("run", "bad.py", "--nodes", "2", "--retries", "2", "--name", "tried")
+    ran = shed.trainshed(*words, cwd=tmp_path)
+    assert ran.code == 1
+    assert " of 2: rank" in ran.err
+    assert "s and 2 restarts: rank" in ran.err.splitlines()[-1]
+    restarts = shed.trainshed("get", "tried").out.splitlines()[1].split()[4]
+    assert restarts == "2"
+    assert "\nrestarts  2 of 2\n" in shed.trainshed("describe", "tried").out
+
+
+def test_a_manifest_keeps_the_runtimes_restarts_and_all_of_them_are_told(shed: Whole, name: str) -> None:
+    shed.apply(a_runtime("thrice", backoffLimit=3))
+    shed.apply(a_shell(name, "exit 3", runtime="thrice"))
+    shed.finish(name, "Failed")
+    assert shed.trainshed("get", name).out.splitlines()[1].split()[4] == "3"
+    told = [line for line in shed.trainshed("events", name).out.splitlines() if "ContainerRestarting" in line]
+    assert [line.partition("restart ")[2][:6] for line in told] == ["1 of 3", "2 of 3", "3 of 3"]
 
 
 def test_a_talkative_program_is_followed_to_its_last_line(shed: Whole, tmp_path: Path) -> None:
@@ -78,9 +104,10 @@ def test_run_clones_a_repository(shed: Whole, tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text("print('cloned')")
     for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "x"]):
         subprocess.run([*git, *words], check=True)
-    ran = shed.trainshed("run", "job.py", "--git", f"{tmp_path}@main", "--framework", "plain", "--rm")
-    assert ran.code == 0, ran.err
-    assert "[0] cloned" in ran.out
+    for place in (f"{tmp_path}@main", f"file://{tmp_path}"):
+        ran = shed.trainshed("run", "job.py", "--git", place, "--framework", "plain", "--rm")
+        assert ran.code == 0, ran.err
+        assert "[0] cloned" in ran.out
 
 
 def test_ctrl_c_stops_the_job_cleanly(shed: Whole, tmp_path: Path) -> None:
@@ -101,6 +128,34 @@ def test_ctrl_c_stops_the_job_cleanly(shed: Whole, tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "stopping stopped" in said
     assert "stopped" not in [job["metadata"]["name"] for job in shed.list("trainjobs")]
+
+
+def test_nothing_is_printed_below_the_question_of_ctrl_c(shed: Whole, tmp_path: Path) -> None:
+    script = """
+    import itertools, pathlib, time
+    for number in itertools.count():
+        print("line", number, flush=True)
+        pathlib.Path("/out/count").write_text(str(number))
+        time.sleep(0.02)
+    """
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "count.py").write_text(textwrap.dedent(script))
+    words = ["run", "count.py", "--name", "asking", "--volume", f"{out}:/out", "--rm"]
+    with Terminal([sys.executable, "-m", "trainshed", *words], tmp_path, shed.environment) as terminal:
+        terminal.read_until("line 3")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.read_until("(Ctrl-C again stops it): ")
+        before = int((out / "count").read_text())
+        eventually(lambda: int((out / "count").read_text() or before) > before + 25, "it goes on")
+        assert terminal.waiting() == ""
+        terminal.type("n\n")
+        terminal.read_until(f"line {before + 25}")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.read_until("(Ctrl-C again stops it): ")
+        terminal.type("y\n")
+        terminal.read_until("stopping asking")
+        assert terminal.process.wait(60) == 130
 
 
 def test_suspend_stops_the_pods_and_resume_starts_them_again(shed: Whole, name: str) -> None:
@@ -177,6 +232,18 @@ def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
             ("run", "x.py", "--framework", "plain", "--volume", "/not/there:/data"),
             2,
             "there is no /not/there",
+        ),
+        (
+            ("run", "x.py", "--framework", "plain", "--lr", "0.1"),
+            2,
+            "run x.py --framework plain -- --lr 0.1",
+        ),
+        (("run", "x.py", "--nodse", "2"), 2, "--nodes"),
+        (("run", "x.py", "--git", "file:///not/there"), 2, "there is no folder /not/there"),
+        (
+            ("run", "x.py", "--git", "https://example.org/x", "--runtime", "torch-distribted"),
+            1,
+            'there is no ClusterTrainingRuntime "torch-distribted"; did you mean "torch-distributed"?',
         ),
         (("logs", "absent"), 1, 'no lines of a TrainJob "absent" are there or kept'),
         (("describe", "absent"), 1, '"absent" not found'),

@@ -105,6 +105,28 @@ def test_a_git_address_may_carry_a_ref(text: str, git: Git) -> None:
     assert submission.read_git(text) == git
 
 
+@pytest.mark.parametrize(
+    ("url", "folder"),
+    [
+        ("file:///home/me/my%20code", "/home/me/my code"),
+        ("file://localhost/code", "/code"),
+        ("../code", "../code"),
+        ("~/code", "~/code"),
+        ("/code", "/code"),
+        ("https://example.org/code.git", ""),
+        ("git@example.org:code", ""),
+    ],
+)
+def test_a_repository_may_be_a_folder_however_it_is_written(url: str, folder: str) -> None:
+    assert submission.local_repository(url) == folder
+
+
+def test_retries_are_an_annotation_only_where_somebody_chose_them() -> None:
+    assert "annotations" not in submission.trainjob(a_submission())["metadata"]
+    found = submission.trainjob(a_submission(retries=0))["metadata"]["annotations"]
+    assert found == {"trainshed.dev/retries": "0"}
+
+
 def test_volumes_are_folders_or_claims() -> None:
     assert submission.read_volume("./data:/data:ro", "/abs/data") == Volume(
         "hostPath", "/abs/data", "/data", True

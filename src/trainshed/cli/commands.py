@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 
@@ -130,7 +132,23 @@ def _wrong_usage(error: typer.TyperException, arguments: Sequence[str]) -> int:
         named = next((word for word in arguments if word in COMMANDS), "")
         command = f"{invocation.program()} {named}".rstrip()
     message = error.format_message().replace("Value error, ", "")  # how newer versions of typer begin
+    if hint := _scripts_own(error, arguments):
+        return _failed(f"No such option: {getattr(error, 'option_name', '')}", hint, error.exit_code)
     return _failed(message, f"see {command} --help", error.exit_code)
+
+
+def _scripts_own(error: typer.TyperException, arguments: Sequence[str]) -> str:
+    """Where the option of a script belongs, if `run` was given one that is like none of its own."""
+    option, context = str(getattr(error, "option_name", "")), getattr(error, "ctx", None)
+    words = list(arguments)
+    at = next((index for index, word in enumerate(words) if word.partition("=")[0] == option), None)
+    if context is None or context.info_name != "run" or at is None or "--" in words:
+        return ""
+    ours = [name.lstrip("-") for name in getattr(error, "possibilities", None) or ()]
+    if difflib.get_close_matches(option.lstrip("-"), ours, cutoff=0.7):
+        return ""
+    typed = shlex.join([*words[:at], "--", *words[at:]])
+    return f"put the script's own arguments after --: {invocation.program()} {typed}"
 
 
 def _failed(message: str, hint: str, code: int) -> int:

@@ -29,6 +29,20 @@ class _Wish:
     asked: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     outcome: str = ""
+    quiet: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while no question is open: nothing else is printed below one."""
+
+    def __post_init__(self) -> None:
+        self.quiet.set()
+
+
+@dataclass(slots=True)
+class _Said:
+    """What the person who waits has been told already."""
+
+    news: str = ""
+    restart: str = ""
+    cause: str = ""
 
 
 async def to_the_end(
@@ -54,12 +68,12 @@ async def to_the_end(
 
 async def _print_all(client: Client, name: str, rank: int | None, wish: _Wish) -> int:
     stream = following.follow(client, name, client.namespace, rank=rank)
-    said = ""
+    said = _Said()
     async for heard in _until(stream, wish):
         if isinstance(heard, Lines):
             console.lines(heard.source.label, heard.source.rank, heard.texts)
         elif isinstance(heard, News):
-            said = _say_news(heard, said)
+            _say_news(heard, said)
         else:
             console.flush()
             return _say_end(name, heard.summary)
@@ -81,6 +95,9 @@ async def _until(stream: AsyncGenerator[Heard, None], wish: _Wish) -> AsyncItera
             if not getting.done():
                 return
             heard = getting.result()
+            await wish.quiet.wait()
+            if wish.changed.is_set():
+                return
             yield heard
             if isinstance(heard, Ended):
                 return
@@ -92,29 +109,47 @@ async def _until(stream: AsyncGenerator[Heard, None], wish: _Wish) -> AsyncItera
         await stream.aclose()
 
 
-def _say_news(news: News, said: str) -> str:
+def _say_news(news: News, said: _Said) -> None:
     """Tell what changed, each thing once."""
     text = news.summary.message
     if news.summary.state == "Running":
         all_run = news.pods and news.ready == news.pods
         text = f"running: {news.pods} pod{'s' if news.pods > 1 else ''}" if all_run else ""
-    if news.summary.is_finished or not text or text == said:
-        return said
-    console.flush()
-    console.say(text)
-    return text
+    if news.summary.is_finished or not text or text == said.news:
+        return
+    said.news = text
+    if told := _restart(text, said) if news.summary.state == "Restarting" else text:
+        console.flush()
+        console.say(told)
+
+
+def _restart(text: str, said: _Said) -> str:
+    """Each restart once, and its cause where it is another one than before."""
+    which, _, cause = text.partition(": ")
+    if which == said.restart:
+        return ""
+    is_known, said.restart, said.cause = cause == said.cause, which, cause
+    return which if is_known else text
 
 
 def _say_end(name: str, summary: Summary | None) -> int:
     if summary is None:
         console.say_end(f"{name} was deleted", good=False)
         return 1
+    good = summary.state == "Complete"
+    console.say_end(f"{name}: {summary.state}{_after(summary)}: {summary.verdict}", good=good)
+    return 0 if good else 1
+
+
+def _after(summary: Summary) -> str:
+    """` after 9 s and 3 restarts`; a failure says also that it was the first try."""
     took = ""
     if summary.created and summary.finished:
         took = f" after {(summary.finished - summary.created).total_seconds():.0f} s"
-    good = summary.state == "Complete"
-    console.say_end(f"{name}: {summary.state}{took}: {summary.message}", good=good)
-    return 0 if good else 1
+    if summary.restarts:
+        times = f"{summary.restarts} restart{'s' if summary.restarts > 1 else ''}"
+        return f"{took} and {times}" if took else f" after {times}"
+    return took if summary.state == "Complete" else f"{took}, at the first try"
 
 
 # --- Ctrl-C -------------------------------------------------------------------------------------------------
@@ -140,6 +175,7 @@ def _interrupted(loop: asyncio.AbstractEventLoop, wish: _Wish) -> None:
     wish.asked += 1
     if wish.asked > 1 or not sys.stdin.isatty():
         return _decide(wish, "stop")
+    wish.quiet.clear()
     console.flush()
     sys.stderr.write(f"\n{_QUESTION}")
     sys.stderr.flush()
@@ -150,6 +186,7 @@ def _answered(loop: asyncio.AbstractEventLoop, wish: _Wish) -> None:
     answer = sys.stdin.readline().strip().lower()
     _stop_listening(loop)
     wish.asked = 0
+    wish.quiet.set()
     if answer in ("y", "yes", ""):
         _decide(wish, "stop")
     elif answer in ("d", "detach"):
@@ -164,6 +201,7 @@ def _stop_listening(loop: asyncio.AbstractEventLoop) -> None:
 def _decide(wish: _Wish, outcome: str) -> None:
     wish.outcome = outcome
     wish.changed.set()
+    wish.quiet.set()
 
 
 async def _stop(client: Client, name: str) -> int:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import unquote
 
 from trainshed.jobs import bundle as bundles
 from trainshed.jobs.bundle import Bundle
@@ -21,6 +22,8 @@ API_VERSION = "trainer.kubeflow.org/v1alpha1"
 MANAGER = "trainshed.dev/run"
 PYTHON = "trainshed.dev/python"
 """Annotation of a pod: the Python environment its containers run in."""
+RETRIES = "trainshed.dev/retries"
+"""Annotation of a TrainJob: how often it begins anew; others than Trainshed leave it to the runtime."""
 CODE_FOLDER = "/trainshed/code"
 REPOSITORY_FOLDER = "/trainshed/repository"
 _OWN_FOLDER = "work=$(mktemp -d)"
@@ -78,6 +81,8 @@ class Submission:
     resources: tuple[tuple[str, str], ...] = ()
     python: str = ""
     ttl_seconds: int | None = None
+    retries: int | None = None
+    """How often all of it begins anew after a failure; None leaves that to the runtime."""
 
 
 def code_map(wanted: Submission) -> Object | None:
@@ -95,6 +100,8 @@ def trainjob(wanted: Submission) -> Object:
         "runtimePatches": [{"manager": MANAGER, "trainingRuntimeSpec": _patch(wanted)}],
     }
     meta: Object = {"name": wanted.name}
+    if wanted.retries is not None:
+        meta["annotations"] = {RETRIES: str(wanted.retries)}
     if wanted.ttl_seconds is not None:
         spec["ttlSecondsAfterFinished"] = wanted.ttl_seconds
     return {"apiVersion": API_VERSION, "kind": "TrainJob", "metadata": meta, "spec": spec}
@@ -214,6 +221,13 @@ def read_git(text: str) -> Git:
     if not at or not url or ":" in ref:
         return Git(text)
     return Git(url, ref)
+
+
+def local_repository(url: str) -> str:
+    """The folder a URL names, as it was written: `file:///home/me/code`, `../code`; empty for others."""
+    if url.startswith("file://"):
+        return unquote(url.removeprefix("file://").removeprefix("localhost"))
+    return url if url.startswith(("/", ".", "~")) else ""
 
 
 def read_volume(text: str, absolute: str) -> Volume:

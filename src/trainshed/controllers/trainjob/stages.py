@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from trainshed.controllers.trainjob import counts, plugins, template_patches, values
+from trainshed.controllers.trainjob import counts, plugins, retries, template_patches, values
 from trainshed.controllers.trainjob.draft import Draft, begin
 from trainshed.kinds.reading import entries, mapping
 from trainshed.kube.objects import Object, text
@@ -48,6 +48,7 @@ def stages(job: Object, runtime: Object) -> Iterator[Stage]:
     yield Stage("trainer.command", values.set_command)
     yield Stage("trainer.args", values.set_args)
     yield Stage("trainer.env", values.add_environment)
+    yield Stage(retries.SOURCE, retries.limit)
     yield Stage("spec.suspend", values.suspend)
 
 

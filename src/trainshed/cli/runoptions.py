@@ -1,0 +1,166 @@
+"""The options of `trainshed run`, and what people may type into them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from trainshed.cli.target import Target
+from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+from trainshed.jobs import bundle, submission
+from trainshed.jobs.frameworks import FRAMEWORKS, Framework, detect
+from trainshed.jobs.submission import Code, Git, Sent, Volume
+from trainshed.kube.names import rfc1035_label
+
+T = TypeVar("T")
+
+Script = Annotated[
+    str, typer.Argument(metavar="<script>", help="The Python script, in or below this folder.")
+]
+Arguments = Annotated[
+    list[str] | None, typer.Argument(metavar="[-- args]", help="Arguments of the script.", show_default=False)
+]
+Nodes = Annotated[int, typer.Option("--nodes", min=1, help="How many nodes (pods).")]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--nproc-per-node",
+        min=1,
+        help="Processes per node; torchrun decides where left out.",
+        show_default=False,
+    ),
+]
+FrameworkName = Annotated[
+    str,
+    typer.Option(
+        "--framework",
+        metavar="<name>",
+        help=f"One of {', '.join(FRAMEWORKS)}; found out from the script's imports where left out.",
+        show_default=False,
+    ),
+]
+Runtime = Annotated[
+    str,
+    typer.Option("--runtime", metavar="<name>", help="Another ClusterTrainingRuntime.", show_default=False),
+]
+Image = Annotated[str, typer.Option("--image", help="Image for the trainer.", show_default=False)]
+Env = Annotated[
+    list[str] | None, typer.Option("--env", "-e", metavar="<name=value>", help="An environment variable.")
+]
+VolumeTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--volume",
+        metavar="<source:/target[:ro]>",
+        help="A folder of this machine, or the name of a PersistentVolumeClaim.",
+    ),
+]
+GitText = Annotated[
+    str,
+    typer.Option(
+        "--git", metavar="<url[@ref]>", help="Clone the code instead of sending it.", show_default=False
+    ),
+]
+Amount = Annotated[str, typer.Option(metavar="<quantity>", help="Per node.", show_default=False)]
+Gpus = Annotated[int, typer.Option("--gpus", min=0, help="GPUs per node.")]
+Name = Annotated[str, typer.Option("--name", help="Name of the job.", show_default=False)]
+Retries = Annotated[
+    int | None,
+    typer.Option(
+        "--retries",
+        min=0,
+        help="Start the whole job again so many times when it fails.",
+        show_default="0; as the runtime has it with --runtime",
+    ),
+]
+Ttl = Annotated[
+    int | None,
+    typer.Option("--ttl", min=0, help="Remove the job so many seconds after its end.", show_default=False),
+]
+Detach = Annotated[bool, typer.Option("--detach", "-d", help="Do not follow the job.")]
+Remove = Annotated[bool, typer.Option("--rm", help="Delete the job when it has ended.")]
+
+
+def framework(name: str, script: Path, git: str) -> Framework:
+    if name:
+        if name not in FRAMEWORKS:
+            raise Trouble(
+                f"there is no framework {name!r}", f"use one of {', '.join(FRAMEWORKS)}", WRONG_USAGE
+            )
+        return FRAMEWORKS[name]
+    if git:
+        return FRAMEWORKS["torch"]
+    try:
+        return detect(script.read_text(encoding="utf-8", errors="replace"))
+    except FileNotFoundError:
+        raise Trouble(f"there is no script {script}", "name a file in this folder", WRONG_USAGE) from None
+    except OSError as error:
+        raise Trouble(f"cannot read {script}: {error.strerror}", "", WRONG_USAGE) from error
+
+
+def inside(script: Path) -> str:
+    """The script as seen from the root of what is sent."""
+    full, here = script.resolve(), Path.cwd()
+    return full.relative_to(here).as_posix() if full.is_relative_to(here) else full.name
+
+
+def code(script: Path, git: str) -> Code:
+    if git:
+        return repository(git)
+    full, here = script.resolve(), Path.cwd()
+    try:
+        return Sent(bundle.collect(here if full.is_relative_to(here) else full.parent))
+    except bundle.CannotBundle as error:
+        raise Trouble(str(error), error.hint, FAILED) from error
+
+
+def repository(text: str) -> Git:
+    """A path to a repository is made absolute: the pod starts elsewhere."""
+    found = submission.read_git(text)
+    place = submission.local_repository(found.url)
+    folder = Path(place or found.url).expanduser()
+    if folder.is_dir():
+        return Git(str(folder.resolve()), found.ref, local=True)
+    if place:
+        raise Trouble(f"--git {text}: there is no folder {folder}", "name a git repository", WRONG_USAGE)
+    return found
+
+
+def name(given: str) -> str:
+    why = rfc1035_label(given) if given else None
+    if why:
+        raise Trouble(f"--name {given!r} cannot be a job's name: {why}", "", WRONG_USAGE)
+    return given
+
+
+def env(pairs: list[str] | None) -> tuple[tuple[str, str], ...]:
+    return _usage(lambda: submission.read_env(pairs or ()))
+
+
+def volume(text: str, where: Target) -> Volume:
+    source = text.partition(":")[0]
+    absolute = str(Path(source).expanduser().resolve()) if submission.is_folder(source) else source
+    found = _usage(lambda: submission.read_volume(text, absolute))
+    if found.kind == "hostPath" and where.is_embedded and not Path(absolute).exists():
+        raise Trouble(f"--volume {text}: there is no {absolute}", "make the folder first", WRONG_USAGE)
+    return found
+
+
+def resources(cpu: str, memory: str, gpus: int) -> tuple[tuple[str, str], ...]:
+    amounts = {"cpu": cpu, "memory": memory, "nvidia.com/gpu": str(gpus or "")}
+    return tuple((name, amount) for name, amount in amounts.items() if amount)
+
+
+def retries(given: int | None, runtime: str) -> int | None:
+    """A script with a bug should say so once; whoever chose a runtime chose its ways too."""
+    return 0 if given is None and not runtime else given
+
+
+def _usage(read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except ValueError as error:
+        raise Trouble(str(error), "", WRONG_USAGE) from error
