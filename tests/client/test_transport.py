@@ -63,6 +63,70 @@ class TestRequests:
                 await transport.send(VERSION)
         assert len(peers) == 1
 
+    async def test_a_connection_the_server_has_left_is_replaced_unnoticed(self) -> None:
+        async def answer_once(request: Seen, wire: Wire) -> None:
+            if len(stub.seen) == 2:  # read, but on a connection that ends without a word
+                wire.cut()
+            else:
+                await wire.answer(200, {"asked": len(stub.seen)})
+
+        async with serving(answer_once) as stub, HttpTransport(stub.config()) as transport:
+            await transport.send(VERSION)
+            assert (await transport.send(VERSION)).body == encode({"asked": 3})
+
+    async def test_what_may_not_be_done_twice_is_not_sent_twice(self) -> None:
+        async def answer_once(request: Seen, wire: Wire) -> None:
+            if len(stub.seen) == 2:
+                wire.cut()
+            else:
+                await wire.answer(200, {})
+
+        async with serving(answer_once) as stub, HttpTransport(stub.config()) as transport:
+            await transport.send(VERSION)
+            with pytest.raises(failures.Disconnected):
+                await transport.send(requests.raw("/", method="POST", body=b"{}"))
+        assert len(stub.seen) == 2
+
+    async def test_an_unread_answer_does_not_reach_the_next_request(self) -> None:
+        async def endless(request: Seen, wire: Wire) -> None:
+            await wire.begin()
+            await wire.chunk(b"more\n")
+            await asyncio.Event().wait()
+
+        async def reply(request: Seen, wire: Wire) -> None:
+            await (endless if request.path == "/endless" else greet)(request, wire)
+
+        async with serving(reply) as stub, HttpTransport(stub.config()) as transport:
+            async with transport.stream(requests.raw("/endless")) as stream:
+                assert await anext(stream.lines()) == b"more"
+            assert (await transport.send(VERSION)).body == encode({"hello": "/version"})
+
+    @pytest.mark.parametrize(
+        ("method", "said", "body"),
+        [
+            ("GET", b"HTTP/1.1 200 OK\r\n\r\nto the end", b"to the end"),
+            ("GET", b"HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nit", b"it"),
+            ("GET", b"HTTP/1.1 204 Nothing\r\n\r\n", b""),
+            ("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b""),
+            ("GET", b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nold", b"old"),
+        ],
+    )
+    async def test_an_answer_ends_where_http_says(self, method: str, said: bytes, body: bytes) -> None:
+        async def say(request: Seen, wire: Wire) -> None:
+            await wire.send(said)
+            wire.writer.close()
+
+        async with serving(say) as stub, HttpTransport(stub.config()) as transport:
+            answer = await transport.send(requests.raw("/", method=method))
+        assert (200 <= answer.code < 300, answer.body) == (True, body)
+
+    @pytest.mark.parametrize("word", ["a\r\nX: b", "a\nb", "a\0b"])
+    async def test_nobody_adds_headers_by_their_values(self, word: str) -> None:
+        async with serving(greet) as stub, HttpTransport(stub.config()) as transport:
+            with pytest.raises(ValueError, match="line break"):
+                await transport.send(Request("GET", "/", (), {"Accept": word}))
+        assert not stub.seen
+
     async def test_large_bodies_arrive_whole(self) -> None:
         body = b"x" * 3_000_000
         async with serving(greet) as stub, HttpTransport(stub.config()) as transport:
@@ -107,6 +171,25 @@ class TestStreams:
         ):
             assert await anext(stream.lines()) == b"first"
 
+    async def test_a_slow_reader_is_not_run_over(self) -> None:
+        async def flood(request: Seen, wire: Wire) -> None:
+            await wire.begin()
+            for _ in range(320):
+                await wire.chunk(bytes(65_536))
+            await wire.end()
+
+        total = most = 0
+        async with (
+            serving(flood) as stub,
+            HttpTransport(stub.config()) as transport,
+            transport.stream(VERSION) as stream,
+        ):
+            async for piece in stream.chunks():
+                total, most = total + len(piece), max(most, len(piece))
+                for _ in range(30):
+                    await asyncio.sleep(0)
+        assert (total, most < 2_000_000) == (320 * 65_536, True)
+
     async def test_repeated_headers_are_all_kept(self) -> None:
         async def warn(request: Seen, wire: Wire) -> None:
             await wire.send(
@@ -135,6 +218,21 @@ class TestTroubles:
         async with serving(never) as stub, HttpTransport(stub.config()) as transport:
             with pytest.raises(failures.TimedOut, match="did not answer in time"):
                 await transport.send(VERSION, 0.05)
+
+    async def test_a_stream_that_lasts_too_long_is_a_time_out(self) -> None:
+        async def trickle(request: Seen, wire: Wire) -> None:
+            await wire.begin()
+            await wire.chunk(b"first")
+            await asyncio.Event().wait()
+
+        async def listen(transport: HttpTransport) -> None:
+            async with transport.stream(VERSION, 0.3) as stream:
+                async for _ in stream.chunks():
+                    pass
+
+        async with serving(trickle) as stub, HttpTransport(stub.config()) as transport:
+            with pytest.raises(failures.TimedOut, match="did not answer in time"):
+                await listen(transport)
 
     @pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"])
     async def test_an_answer_cut_short_is_a_disconnection(self, said: bytes) -> None:
