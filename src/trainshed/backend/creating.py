@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from trainshed.backend import systemmaps
+from trainshed.backend import basing, systemmaps
 from trainshed.backend.caller import Caller
 from trainshed.backend.idempotency import Claim, Claims, Key
 from trainshed.backend.making import TRAINJOBS, Making, Taken
@@ -47,6 +47,7 @@ class Creator:
         try:
             async with asyncio.timeout(SECONDS):
                 dialect = await self.plane.dialect()
+                wanted = await basing.based(caller.client, wanted, namespace)
                 return await _Submission(self, caller, wanted, namespace, dialect).run(key)
         except TimeoutError as late:
             hint = "try again; with an idempotency_key no job is made twice"

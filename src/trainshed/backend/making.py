@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from trainshed.backend import marks
+from trainshed.backend.basing import RUNTIMES
 from trainshed.backend.rendering.trainjob import Rendered
 from trainshed.backend.systemmaps import CONFIGMAPS
 from trainshed.client.client import Client
@@ -44,7 +45,9 @@ class Making:
         """The TrainJob as the server has it. Raises `Taken` or what refused a step, the rest undone."""
         try:
             if rendered.code is not None:
-                await self._create(CONFIGMAPS, marks.pending(rendered.code))
+                code = await self._create(CONFIGMAPS, marks.pending(rendered.code))
+                if rendered.runtime is not None:
+                    await self._create(RUNTIMES, marks.belonging(rendered.runtime, code))
             job = await self._create(TRAINJOBS, rendered.trainjob)
             if rendered.code is not None:
                 await self.give(marks.name_of(rendered.code), job)

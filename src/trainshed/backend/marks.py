@@ -53,6 +53,13 @@ def owned_by(job: Object) -> Object:
     return {"metadata": {"labels": {PENDING: None}, "ownerReferences": [owner]}}
 
 
+def belonging(obj: Object, config_map: Object) -> Object:
+    """An object that goes when the ConfigMap goes."""
+    uid = text(config_map, "metadata", "uid")
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": name_of(config_map), "uid": uid}
+    return {**obj, "metadata": {**metadata(obj), "ownerReferences": [owner]}}
+
+
 def touched(moment: datetime, revision: str = "") -> Object:
     """The change that tells everybody else that somebody is at work here; refused where they changed it."""
     meta: Object = {"annotations": {TOUCHED: ages.timestamp(moment)}}

@@ -22,11 +22,13 @@ _FULL_FORM = ("num_nodes", "cpu_request", "cpu_limit", "memory_request", "memory
 _MOST_ENV = 96 * 1024
 
 
-def wanted(request: CreateRequest, presets: Mapping[str, Preset], uploaded: Files | None) -> Wanted:
+def wanted(
+    request: CreateRequest, presets: Mapping[str, Preset], uploaded: Files | None, most: int
+) -> Wanted:
     """Raises `Unacceptable` with the field at fault."""
     framework = FRAMEWORKS[request.framework]
     _check_form(request)
-    code = _code(request, framework, uploaded)
+    code = _code(request, uploaded, most)
     preset = amounts.chosen("preset", request.preset, shipped.known(presets))
     resources = _resources(request, preset)
     return Wanted(
@@ -101,7 +103,7 @@ def _processes(request: CreateRequest, framework: Framework, resources: Resource
 # --- code and command ---------------------------------------------------------------------------------------
 
 
-def _code(request: CreateRequest, framework: Framework, uploaded: Files | None) -> Code | None:
+def _code(request: CreateRequest, uploaded: Files | None, most: int) -> Code | None:
     given = [name for name in ("training_code", "files", "git") if getattr(request, name) is not None]
     given += ["upload"] if uploaded is not None else []
     if len(given) > 1:
@@ -110,10 +112,10 @@ def _code(request: CreateRequest, framework: Framework, uploaded: Files | None) 
         hint = "give training_code, files, git, an upload, or a command that needs no code"
         raise Unacceptable("training_code", "there is no code to run", hint)
     if request.training_code is not None:
-        return sources.inline("training_code", request.training_code)
+        return sources.inline("training_code", request.training_code, most)
     if request.files is not None:
         texts = {path: _encoded(path, text) for path, text in request.files.items()}
-        return sources.files("files", texts, must_start=not request.command)
+        return sources.files("files", texts, must_start=not request.command, most=most)
     if request.git is not None:
         return sources.git("git", request.git.url, request.git.ref, request.git.subfolder, request.git.secret)
     return uploaded

@@ -25,9 +25,11 @@ from trainshed.backend.models.parts import (
 )
 from trainshed.backend.rendering.wanted import Files, Wanted
 from trainshed.backend.settings import Preset
+from trainshed.jobs.bundle import MOST_BYTES
 
 Framework = Literal["pytorch", "tensorflow", "jax", "xgboost", "mpi", "deepspeed", "horovod", "plain"]
 MOST_NODES = 1000
+_NOT_KEPT = ("training_code", "files", "idempotency_key")
 _SHOWN: JsonDict = {"examples": [*EXAMPLES]}
 
 
@@ -73,11 +75,13 @@ class CreateRequest(Strict):
     suspend: bool = Field(False, description="Make the job, and let it wait.")
     idempotency_key: str = Field("", max_length=256, description="Or the header Idempotency-Key.")
 
-    def wanted(self, presets: Mapping[str, Preset], uploaded: Files | None = None) -> Wanted:
+    def wanted(
+        self, presets: Mapping[str, Preset], uploaded: Files | None = None, most_bytes: int = MOST_BYTES
+    ) -> Wanted:
         """What is asked for, checked, with an installation's own presets; raises `Unacceptable`."""
-        return readings.wanted(self, presets, uploaded)
+        return readings.wanted(self, presets, uploaded, most_bytes)
 
     def submitted(self) -> dict[str, object]:
         """What was said, without the code: enough to say it again."""
         found = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        return {key: value for key, value in found.items() if key not in ("training_code", "files")}
+        return {key: value for key, value in found.items() if key not in _NOT_KEPT}

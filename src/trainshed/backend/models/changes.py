@@ -1,0 +1,40 @@
+"""Bodies about jobs that exist: what changed, and what a second run changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import Body
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+
+class Changed(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "status": "success",
+                    "trainjob_name": "user123-job-20251105130000",
+                    "namespace": "user-123",
+                    "suspended": True,
+                }
+            ]
+        }
+    )
+
+    status: Literal["success"] = "success"
+    trainjob_name: str
+    namespace: str
+    suspended: bool = Field(description="What was asked for; the pods follow.")
+
+
+Changes = Annotated[
+    dict[str, JsonValue],
+    Body(
+        description=(
+            "Fields of a create request, laid over those of the earlier one: objects are merged, null takes a"
+            " field out, everything else is replaced. Empty: the same again."
+        ),
+        examples=[{"config": {"num_nodes": 4}, "env_vars": [{"name": "EPOCHS", "value": "20"}]}],
+    ),
+]
