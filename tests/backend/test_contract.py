@@ -12,7 +12,7 @@ import pytest
 from tests import waits
 from tests.backend import bodies, service
 from tests.backend.service import Backend
-from trainshed.client.client import Client
+from trainshed.client.watch import Watch
 from trainshed.kube.objects import Object
 
 JOB_SECONDS = 110.0
@@ -87,17 +87,22 @@ def test_a_job_that_fails_says_why(rest: httpx.Client, namespace: str) -> None:
     made = service.ok(rest.post("/api/trainjob/create", json=body))
     found = finished(rest, made)
     assert found["state"] == "Failed"
-    assert "no luck" in logs(rest, made, 0)
+    assert "no luck" in found["message"]
 
 
 async def test_objects_come_in_the_seeds_order_and_go_with_the_job(backend: Backend, namespace: str) -> None:
     async with backend.client(namespace) as client, backend.rest_async() as rest:
         await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-        body = bodies.small(namespace, suspend=True)
-        made = service.ok(await rest.post("/api/trainjob/create", json=body))
-        order = await _creation_order(client)
+        await waits.until(client, "configmaps", "kube-root-ca.crt", lambda found: True)
+        async with client.watch("configmaps") as maps, client.watch("trainjobs") as jobs:
+            await _synced(maps)
+            await _synced(jobs)
+            body = bodies.small(namespace, suspend=True)
+            made = service.ok(await rest.post("/api/trainjob/create", json=body))
+            seen = [await _added(maps), await _added(maps), await _added(jobs)]
         code = f"{made['trainjob_name']}-train-script"
-        assert order == ["pytorch-pet-setup", code, made["trainjob_name"]]
+        in_order = [found["metadata"]["name"] for found in sorted(seen, key=_revision)]
+        assert in_order == ["pytorch-pet-setup", code, made["trainjob_name"]]
 
         found = await client.get("configmaps", code)
         assert found["data"] == {"train.py": body["training_code"]}
@@ -109,16 +114,21 @@ async def test_objects_come_in_the_seeds_order_and_go_with_the_job(backend: Back
         assert await client.find("configmaps", "pytorch-pet-setup") is not None
 
 
-async def _creation_order(client: Client) -> list[str]:
-    """Names of what was made in the namespace, by the revision each had when it was new."""
-    found: list[tuple[int, str]] = []
-    for kind in ("configmaps", "trainjobs"):
-        async with asyncio.timeout(30), client.watch(kind) as changes:
-            async for change in changes:
-                if change.type == "SYNCED":
-                    break
-                found.append((0, change.object["metadata"]["name"]))
-    return [name for _, name in found]
+async def _synced(watch: Watch) -> None:
+    async with asyncio.timeout(waits.SECONDS):
+        while (await anext(watch)).type != "SYNCED":
+            pass
+
+
+async def _added(watch: Watch) -> Object:
+    async with asyncio.timeout(waits.SECONDS):
+        while (change := await anext(watch)).type != "ADDED":
+            pass
+    return change.object
+
+
+def _revision(obj: Object) -> int:
+    return int(obj["metadata"]["resourceVersion"])
 
 
 async def test_each_job_keeps_the_code_it_was_sent_with(backend: Backend, namespace: str) -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, File, Form, Header, Path, Query, Request, UploadFile
+from pydantic import ValidationError
 
 from trainshed.backend import caller as callers
-from trainshed.backend import idempotency, problems, workers
+from trainshed.backend import idempotency, problems, uploads, workers
 from trainshed.backend.caller import Caller, CurrentCaller, Place, TheSettings
 from trainshed.backend.creating import Creator
 from trainshed.backend.making import TRAINJOBS
 from trainshed.backend.models.contract import Created, Deleted, Logs, Status
 from trainshed.backend.models.requests import CreateRequest
+from trainshed.backend.rendering import sources
 from trainshed.backend.rendering.wanted import Wanted
 from trainshed.client.requests import Delete
 from trainshed.jobs import summary
-from trainshed.kube.objects import JSON, Object, text
+from trainshed.kube.objects import JSON, Object, encode, text
 
+UPLOAD: Object = {"user_id": "user123", "namespace": "user-123", "framework": "pytorch", "num_nodes": 2}
 router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
 
 
@@ -50,6 +54,36 @@ async def create(
     wanted = body.wanted(settings.presets)
     said = body.model_dump(mode="json", exclude={"idempotency_key"})
     return await made(creator, caller, wanted, body.idempotency_key or idempotency_key or "", said)
+
+
+@router.post("/upload", responses=problems.responses(404, 409, 413))
+async def upload(
+    archive: Annotated[UploadFile, File(description="A zip with the code; train.py or main.py is run.")],
+    request: Annotated[
+        str,
+        Form(description="The body of /create as JSON, without code.", examples=[encode(UPLOAD).decode()]),
+    ],
+    caller: CurrentCaller,
+    creator: TheCreator,
+    settings: TheSettings,
+    idempotency_key: IdempotencyKey = None,
+) -> Created:
+    """The same as /create, with the code as a zip archive."""
+    body = _read(request)
+    data = await archive.read()
+    contents = uploads.unpacked(data, settings.max_code_bytes)
+    files = sources.files(uploads.FIELD, contents, must_start=not body.command)
+    said = [body.model_dump(mode="json", exclude={"idempotency_key"}), hashlib.sha256(data).hexdigest()]
+    key = body.idempotency_key or idempotency_key or ""
+    return await made(creator, caller, body.wanted(settings.presets, files), key, said)
+
+
+def _read(request: str) -> CreateRequest:
+    try:
+        return CreateRequest.model_validate_json(request)
+    except ValidationError as wrong:
+        errors = [{**error, "loc": ("body", *error["loc"])} for error in wrong.errors(include_url=False)]
+        raise problems.of_validation(errors) from wrong
 
 
 async def made(creator: Creator, caller: Caller, wanted: Wanted, given: str, said: JSON) -> Created:
