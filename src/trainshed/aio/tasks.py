@@ -29,6 +29,8 @@ class Tasks:
         task = asyncio.get_running_loop().create_task(_guarded(name, work, forever), name=name)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        # One that is cancelled before it began has nobody else who would close it.
+        task.add_done_callback(lambda _: work.close())
         return task
 
     async def stop(self) -> None:

@@ -56,7 +56,7 @@ async def statuses(
 ) -> AsyncGenerator[bytes, None]:
     """Events of a job's states, beginning with the present one unless the id says that it is known."""
     yield frames.RETRY
-    told = last_id
+    told = last_id.removeprefix(f"{row.uid}-")
     with hub.heard(permit) as bell, hub.index.heard(row.uid, bell):
         while permit.problem is None and not hub.ending.is_set():
             bell.clear()
@@ -64,14 +64,19 @@ async def statuses(
             row = present or row
             if present is not None and row.revision != told:
                 told = row.revision
-                yield frames.event("status", status_of(row), told)
+                yield frames.event("status", status_of(row), f"{row.uid}-{told}")
             if present is None or row.is_finished:
-                yield frames.event("end", verdict_of(row, deleted=present is None), f"{told}-end")
+                yield frames.event("end", verdict_of(row, deleted=present is None), end_id(row))
                 return
             if not await rung(bell):
                 yield frames.HEARTBEAT
     if permit.problem is not None:
         yield problem_event(permit.problem, request_id)
+
+
+def end_id(row: Row) -> str:
+    """The id of the last event about a job's states."""
+    return f"{row.uid}-end"
 
 
 def problem_event(problem: Problem, request_id: str) -> bytes:

@@ -76,6 +76,11 @@ class Hub:
             found.feed.read_on.set()
             found.left = time.monotonic()
 
+    def has_ended(self, row: Row, choice: Choice, last_id: str) -> bool:
+        """Whether the event of this id was the last one of the stream."""
+        feed = self._found(row, choice).feed
+        return feed.spool.is_over and feed.spool.place_of(last_id) == feed.spool.end
+
     @contextmanager
     def heard(self, permit: Permit, spool: Spool | None = None) -> Iterator[asyncio.Event]:
         """An event set when a spool grows, a permit is lost, or the service ends."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, File, Form, Header, Path, Query, Request, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Header, Path, Request, UploadFile
 from pydantic import ValidationError
 
 from trainshed.backend import caller as callers
-from trainshed.backend import idempotency, problems, uploads, workers
+from trainshed.backend import idempotency, problems, uploads
 from trainshed.backend.caller import Caller, CurrentCaller, Place, TheSettings
 from trainshed.backend.creating import Creator
 from trainshed.backend.making import TRAINJOBS
-from trainshed.backend.models.contract import Created, Deleted, Logs, Status
+from trainshed.backend.models.contract import Created, Deleted, Status
 from trainshed.backend.models.requests import CreateRequest
 from trainshed.backend.rendering import sources
 from trainshed.backend.rendering.wanted import Wanted
@@ -51,7 +51,7 @@ async def create(
     idempotency_key: IdempotencyKey = None,
 ) -> Created:
     """Make the system ConfigMap where it is missing, the code's ConfigMap and the TrainJob, as the caller."""
-    wanted = body.wanted(settings.presets)
+    wanted = body.wanted(settings.presets, most_bytes=settings.max_code_bytes)
     said = body.model_dump(mode="json", exclude={"idempotency_key"})
     return await made(creator, caller, wanted, body.idempotency_key or idempotency_key or "", said)
 
@@ -72,7 +72,7 @@ async def upload(
     body = _read(request)
     data = await archive.read()
     contents = uploads.unpacked(data, settings.max_code_bytes)
-    files = sources.files(uploads.FIELD, contents, must_start=not body.command)
+    files = sources.files(uploads.FIELD, contents, must_start=not body.command, most=settings.max_code_bytes)
     said = [body.model_dump(mode="json", exclude={"idempotency_key"}), hashlib.sha256(data).hexdigest()]
     key = body.idempotency_key or idempotency_key or ""
     return await made(creator, caller, body.wanted(settings.presets, files), key, said)
@@ -120,18 +120,6 @@ def status_of(job: Object) -> Status:
 
 
 _WORDS = {"Pending": "the job was accepted and has not started yet", "Running": "the job is running"}
-
-
-@router.get("/{name}/logs", responses=problems.responses(404))
-async def logs(
-    name: JobName,
-    namespace: Place,
-    caller: CurrentCaller,
-    worker: Annotated[int, Query(ge=0, le=100_000, description="Which worker, from 0.")] = 0,
-) -> Logs:
-    """What a worker has written, up to its last 8 MiB."""
-    job = await caller.client.get(TRAINJOBS, name, namespace)
-    return Logs(trainjob_name=name, worker=worker, logs=await workers.logs(caller.client, job, worker))
 
 
 @router.delete("/{name}", responses=problems.responses(404, 409))
