@@ -11,6 +11,20 @@ from trainshed.client.client import Client
 from trainshed.client.requests import LogOptions
 from trainshed.kube.objects import JSON, Object
 
+BY_NAME = """
+import ssl, urllib.request
+folder = "/var/run/secrets/kubernetes.io/serviceaccount/"
+trusted = ssl.create_default_context(cafile=folder + "ca.crt")
+namespace = open(folder + "namespace").read()
+url = "https://kubernetes.default.svc/api/v1/namespaces/%s/pods" % namespace
+request = urllib.request.Request(url)
+request.add_header("Authorization", "Bearer " + open(folder + "token").read())
+try:
+    print(urllib.request.urlopen(request, context=trusted, timeout=20).status)
+except urllib.error.HTTPError as refused:
+    print(refused.code)
+"""
+
 
 async def said(client: Client, pod: Object) -> list[str]:
     """The lines of a pod that ran to its end."""
@@ -191,3 +205,8 @@ async def test_an_mpi_launcher_runs_commands_in_its_worker(client: Client) -> No
     script = "$PRTE_MCA_plm_ssh_agent -o ConnectionAttempts=10 job-node-0.job hostname"
     launcher = a_container(script, env=[variable], volumeMounts=mounts)
     assert await said(client, a_pod("launcher", launcher, hostname="job-launcher", **more)) == ["job-node-0"]
+
+
+async def test_the_server_is_found_by_name_and_grants_nothing_by_itself(client: Client) -> None:
+    container = {"name": "main", "image": "example.com/image:1", "command": ["python", "-c", BY_NAME]}
+    assert await said(client, a_pod("p", container)) == ["403"]

@@ -84,7 +84,7 @@ def payload(**source: JSON) -> Payload:
     found = volume(**source)
     assert isinstance(found, Files)
     sources = Sources(objects, {"status.podIP": "10.0.0.5"}, {"memory": "1Gi"})
-    return payloads.payload(POD, found, sources, {"token": b"tok"})
+    return payloads.payload(POD, found, sources, {("v", "token"): b"tok"})
 
 
 def test_a_configmap_shows_all_its_keys_with_the_default_mode() -> None:

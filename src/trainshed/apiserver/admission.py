@@ -12,9 +12,10 @@ import msgspec
 
 from trainshed.apiserver.access.identity import Identity
 from trainshed.apiserver.state import State
+from trainshed.kinds.core import tokenvolumes
 from trainshed.kinds.kind import Kind
 from trainshed.kinds.scheduling import priorityclasses
-from trainshed.kube import faults, lifecycle
+from trainshed.kube import faults, lifecycle, names
 from trainshed.kube.objects import Object, decode, dig, metadata
 from trainshed.store.records import Key
 
@@ -47,9 +48,9 @@ def judge(request: Request) -> None:
     """What upstream leaves to validating webhooks: they see only objects that are valid by themselves."""
     for verdict in request.state.verdicts.get(request.kind.resource, ()):
         verdict(request)
-
     if request.namespace and request.state.quotas is not None:
         request.state.quotas.check(request)
+
 
 def namespace_takes_new_content(request: Request) -> None:
     record = request.state.store.head(Key("namespaces", "", request.namespace))
@@ -86,6 +87,15 @@ def pod_has_a_service_account(request: Request) -> None:
         )
         message = f'pods "{request.name}" is forbidden: {why}'
         raise faults.Forbidden(message, name=request.name, kind="pods")
+
+
+def pod_can_reach_the_api(request: Request) -> None:
+    spec = request.obj.get("spec")
+    if request.operation != "CREATE" or not isinstance(spec, dict):
+        return
+    account = request.state.head("serviceaccounts", request.namespace, spec["serviceAccountName"])
+    if tokenvolumes.is_wanted(spec, account):
+        tokenvolumes.mount(spec, names.generate(tokenvolumes.PREFIX, request.state.random))
 
 
 def pod_has_a_priority(request: Request) -> None:
@@ -160,7 +170,12 @@ def _free_address(state: State) -> str:
 
 
 CHECKS: dict[str, tuple[Check, ...]] = {
-    "pods": (pod_has_a_service_account, pod_has_a_priority, pod_tolerates_short_outages),
+    "pods": (
+        pod_has_a_service_account,
+        pod_can_reach_the_api,
+        pod_has_a_priority,
+        pod_tolerates_short_outages,
+    ),
     "services": (service_has_an_address,),
 }
 """The built-in kinds' checks; other groups' are added where the server is put together."""

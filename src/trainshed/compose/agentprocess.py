@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from trainshed.client import kubeconfig
 from trainshed.client.client import Client
 from trainshed.compose import companion, parts, statefile
 from trainshed.compose.orders import Order
 from trainshed.compose.partprocess import Ready
 from trainshed.compose.trouble import Trouble
 from trainshed.runner import agent
+from trainshed.runner.agent import Server
 
 
 async def live(client: Client, order: Order, ready: Ready) -> None:
@@ -25,7 +27,8 @@ async def live(client: Client, order: Order, ready: Ready) -> None:
         is_ready = True
 
     try:
-        await agent.run(client, order.settings, order.folder.root, announce)
+        server = Server(client, kubeconfig.load(order.folder.kubeconfig).server)
+        await agent.run(server, order.settings, order.folder.root, announce)
     except (asyncio.CancelledError, Exception) as error:
         if not is_ready and statefile.read_any(order.folder.note(parts.AGENT.name)) is None:
             await clear(order)  # in the midst of the first start: nobody would find what is left

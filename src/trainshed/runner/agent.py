@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from trainshed.kube.objects import Object
 from trainshed.loop.cache import Cache
 from trainshed.loop.events import Recorder
 from trainshed.loop.informer import Informer
-from trainshed.runner import engines, machine, node, pod_state, serving
+from trainshed.runner import api, engines, machine, node, pod_state, serving
 from trainshed.runner.addresses import Addresses
+from trainshed.runner.api import Api
 from trainshed.runner.devices import Devices
 from trainshed.runner.engines import NodeEngine
 from trainshed.runner.hosts_files import HostsFiles
@@ -38,13 +40,23 @@ _FAREWELL_SECONDS = 10.0
 _SWEEP_SECONDS = 3600.0
 
 
-async def run(client: Client, settings: Settings, folder: Path, ready: Callable[[], None]) -> None:
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The API server as this machine sees it."""
+
+    client: Client
+    url: str
+
+
+async def run(server: Server, settings: Settings, folder: Path, ready: Callable[[], None]) -> None:
     """Run the pods of this machine until cancelled; then end them. Whoever kills us leaves them running."""
     folders = Folders(folder)
     folders.pods.mkdir(parents=True, exist_ok=True)
     engine = await engines.start(settings.runner, folder)
+    host, port = api.address(server.url)
+    access = Api(host, port, await engine.lead_to(host, port))
     async with Tasks() as tasks:
-        agent = _Agent(client, settings, folders, engine, tasks)
+        agent = _Agent(server.client, access, settings, folders, engine, tasks)
         try:
             await agent.start()
             ready()
@@ -73,10 +85,16 @@ class _Agent:
     """The parts and how they hang together."""
 
     def __init__(
-        self, client: Client, settings: Settings, folders: Folders, engine: NodeEngine, tasks: Tasks
+        self,
+        client: Client,
+        access: Api,
+        settings: Settings,
+        folders: Folders,
+        engine: NodeEngine,
+        tasks: Tasks,
     ) -> None:
         self._client, self._settings, self._folders = client, settings, folders
-        self._engine, self._tasks = engine, tasks
+        self._api, self._engine, self._tasks = access, engine, tasks
         self._pods, self._services = Cache(), Cache()
         self._recorder = Recorder(client, _now)
         self._machine = machine.look(folders.root)
@@ -92,13 +110,14 @@ class _Agent:
             engine=self._engine,
             objects=Objects(self._client, self._tasks),
             addresses=Addresses(self._engine.network),
-            hosts=HostsFiles(folders.hosts),
+            hosts=HostsFiles(folders.hosts, self._api.line),
             folders=folders,
             settings=self._settings,
             event=lambda *event: self._recorder.record(_COMPONENT, *event),
             learn=self._learn,
             clock=_now,
             host_address=self._machine.address,
+            api=self._api,
             devices=Devices({plan.name: plan.devices for plan in self._plans}),
             home=sys.prefix,
             allocatable={plan.name: plan.capacity for plan in self._plans},

@@ -83,6 +83,16 @@ class Session(Protocol):
         """End the command and free what the session holds; harmless when it has ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where pods find the API server."""
+
+    host: str
+    port: int
+    has_name: bool = False
+    """Whether it is also to be found by the names it has in a cluster."""
+
+
 class Engine(Protocol):
     """Runs containers. An agent that merely dies leaves them running; `adopt` finds them again."""
 

@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Protocol
 
-from trainshed.runner.engine import Engine
+from trainshed.runner.engine import Door, Engine
 from trainshed.runner.process.engine import ProcessEngine
 from trainshed.runner.sandbox.engine import SandboxEngine
 from trainshed.runner.settings import RunnerName
@@ -18,6 +18,9 @@ log = logging.getLogger(__name__)
 class NodeEngine(Engine, Protocol):
     network: IPv4Network
     """Where its pods have their addresses."""
+
+    async def lead_to(self, host: str, port: int) -> Door:
+        """Let pods reach the API server, which is at this address of the host; tell where."""
 
 
 async def start(name: RunnerName, root: Path) -> NodeEngine:

@@ -25,6 +25,7 @@ from trainshed.runner.pod_state import PodState
 from trainshed.runner.site import Site
 from trainshed.runner.volumes import mounts, preparing, subpaths, wanted
 from trainshed.runner.volumes.mounts import Prepared
+from trainshed.runner.volumes.payloads import Tokens
 from trainshed.runner.volumes.preparing import Grounds
 from trainshed.runner.volumes.wanted import Files, Volume
 
@@ -134,29 +135,26 @@ class Furnishing:
             await self._follow()
             raise NotFurnished("FailedMount", str(why)) from why
 
-    async def _contents(self) -> tuple[Sources, dict[str, bytes]]:
+    async def _contents(self) -> tuple[Sources, Tokens]:
         """What volumes are made from, as it is now."""
         found = {reference for volume in self._volumes for reference in wanted.references(volume)}
         self.references |= found
-        sources = await self._sources(found)
-        return sources, await self._tokens()
+        return await asyncio.gather(self._sources(found), self._tokens())
 
     async def _sources(self, references: Collection[Reference]) -> Sources:
         owner = self._owner
         objects = await self._site.objects.fetch(owner.namespace, references) if references else {}
         return self._site.sources(owner.pod, owner.address, objects)
 
-    async def _tokens(self) -> dict[str, bytes]:
-        account = text(self._owner.pod, "spec", "serviceAccountName") or "default"
-        found = {}
-        for wish in self._token_wishes():
-            token = await self._site.objects.token(self._owner.namespace, account, wish)
-            found[text(wish, "path")] = token
-        return found
+    async def _tokens(self) -> Tokens:
+        wishes = self._token_wishes()
+        made = await asyncio.gather(*(self._site.objects.token(self._owner.pod, wish) for _, wish in wishes))
+        named = [(volume, text(wish, "path")) for volume, wish in wishes]
+        return dict(zip(named, made, strict=True))
 
-    def _token_wishes(self) -> list[Object]:
+    def _token_wishes(self) -> list[tuple[str, Object]]:
         return [
-            source["serviceAccountToken"]
+            (volume.name, source["serviceAccountToken"])
             for volume in self._volumes
             if isinstance(volume, Files)
             for source in volume.sources
@@ -174,7 +172,7 @@ class Furnishing:
         if not any(isinstance(volume, Files) for volume in self._volumes):
             return
         await self._follow()
-        lifetimes = [number(wish, "expirationSeconds") or 3600 for wish in self._token_wishes()]
+        lifetimes = [number(wish, "expirationSeconds") or 3600 for _, wish in self._token_wishes()]
         while True:
             try:
                 async with asyncio.timeout(min(lifetimes) * 0.8 if lifetimes else None):

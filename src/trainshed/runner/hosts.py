@@ -7,7 +7,7 @@ cost seconds each.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -64,7 +64,16 @@ def names_of(host: Host) -> list[str]:
 
 
 def _qualified(name: str, namespace: str) -> list[str]:
-    return [f"{name}.{namespace}.{_ZONE}", f"{name}.{namespace}.svc", f"{name}.{namespace}", name]
+    return [*_abroad(name, namespace), name]
+
+
+def _abroad(name: str, namespace: str) -> list[str]:
+    """What is said to other namespaces."""
+    return [f"{name}.{namespace}.{_ZONE}", f"{name}.{namespace}.svc", f"{name}.{namespace}"]
+
+
+Naming = Callable[[str, str], list[str]]
+"""The names of something by its own and its namespace."""
 
 
 def is_behind(host: Host, service: Object) -> bool:
@@ -78,9 +87,17 @@ def lines_of(host: Host) -> str:
     return own + "".join(f"{address} {names}\n" for address, names in host.aliases)
 
 
-def lines_of_service(service: Object, hosts: Iterable[Host]) -> str:
+@functools.lru_cache(maxsize=16_384)
+def line_abroad(host: Host) -> str:
+    """A pod as other namespaces find it: by the names it has below a service."""
+    if not host.subdomain:
+        return ""
+    return f"{host.address} {' '.join(_abroad(f'{host.hostname}.{host.subdomain}', host.namespace))}\n"
+
+
+def lines_of_service(service: Object, hosts: Iterable[Host], called: Naming = _qualified) -> str:
     """The names of a service lead to all pods behind it."""
-    names = " ".join(_qualified(text(service, "metadata", "name"), text(service, "metadata", "namespace")))
+    names = " ".join(called(text(service, "metadata", "name"), text(service, "metadata", "namespace")))
     addresses = [host.address for host in sorted(hosts, key=_order) if is_behind(host, service)]
     return "".join(f"{address} {names}\n" for address in addresses)
 
@@ -99,6 +116,7 @@ class Neighbourhood:
         self._by_label: dict[Label, set[str]] = {}
         """Names of services by one label that their pods have."""
         self._with_address: set[str] = set()
+        self._abroad: str | None = None
 
     def put(self, uid: str, host: Host) -> bool:
         """Whether that changed anything."""
@@ -107,12 +125,14 @@ class Neighbourhood:
             return False
         self._hosts[uid] = host
         self._renew([one for one in (before, host) if one is not None])
+        self._abroad = None
         return True
 
     def drop(self, uid: str) -> bool:
         gone = self._hosts.pop(uid, None)
         if gone is not None:
             self._renew([gone])
+            self._abroad = None
         return gone is not None
 
     def put_service(self, service: Object) -> None:
@@ -126,6 +146,7 @@ class Neighbourhood:
             self._with_address.add(name)
 
     def drop_service(self, name: str) -> None:
+        self._abroad = None
         gone = self._services.pop(name, None)
         self._lines.pop(name, None)
         self._with_address.discard(name)
@@ -138,6 +159,20 @@ class Neighbourhood:
         """Where a name was used before, the newest pod comes first: the first line with a name counts."""
         newest_first = sorted(self._hosts.values(), key=_age, reverse=True)
         return "".join([_LOCAL, *map(lines_of, newest_first), *self._lines.values()])
+
+    @property
+    def is_inhabited(self) -> bool:
+        return bool(self._hosts)
+
+    def abroad(self) -> str:
+        """What the files of other namespaces say of this one."""
+        if self._abroad is None:
+            newest_first = sorted(self._hosts.values(), key=_age, reverse=True)
+            services = (
+                lines_of_service(one, self._hosts.values(), _abroad) for one in self._services.values()
+            )
+            self._abroad = "".join([*map(line_abroad, newest_first), *services])
+        return self._abroad
 
     def reachable(self) -> list[tuple[Object, str]]:
         """Services with an address of their own, and a pod behind each."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from trainshed.kube.objects import Object, text
@@ -12,15 +13,25 @@ from trainshed.runner.hosts import Host, Neighbourhood
 
 log = logging.getLogger(__name__)
 
+_RUMOUR_SECONDS = 0.1
+"""How long what happens in one namespace may be unknown in the others."""
+
 
 class HostsFiles:
-    """One file per namespace; changes of one turn of the loop are written together."""
+    """One file per namespace; changes of one turn of the loop are written together.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    Other namespaces hear of them a little later: there may be many, and few look for each other.
+    """
+
+    def __init__(self, folder: Path, common: Callable[[str], str] = lambda namespace: "") -> None:
+        """`common` are the lines every file has, whoever lives there."""
+        self._folder, self._common = folder, common
         self._namespaces: dict[str, Neighbourhood] = {}
         self._stale: set[str] = set()
         self._scheduled: asyncio.Handle | None = None
+        self._moved: set[str] = set()
+        """Namespaces of which the others have not heard yet."""
+        self._rumour: asyncio.Handle | None = None
 
     def path(self, namespace: str) -> Path:
         return self._folder / f"{namespace}.hosts"
@@ -51,8 +62,18 @@ class HostsFiles:
             self._scheduled.cancel()
             self._scheduled = None
         for namespace in sorted(self._stale):
-            write_in_place(self.path(namespace), self._of(namespace).render())
+            write_in_place(self.path(namespace), self._render(namespace))
             self._stale.discard(namespace)
+
+    def _render(self, namespace: str) -> str:
+        others = (one.abroad() for name, one in sorted(self._namespaces.items()) if name != namespace)
+        return "".join([self._of(namespace).render(), self._common(namespace), *others])
+
+    def _spread(self) -> None:
+        """Tell all namespaces where somebody lives what has moved elsewhere."""
+        moved, self._moved, self._rumour = self._moved, set(), None
+        self._stale |= {name for name, one in self._namespaces.items() if one.is_inhabited and moved - {name}}
+        self._flush_later()
 
     def _flush_later(self) -> None:
         try:
@@ -68,8 +89,12 @@ class HostsFiles:
 
     def _touch(self, namespace: str) -> None:
         self._stale.add(namespace)
+        self._moved.add(namespace)
+        loop = asyncio.get_running_loop()
         if self._scheduled is None:
-            self._scheduled = asyncio.get_running_loop().call_soon(self._flush_later)
+            self._scheduled = loop.call_soon(self._flush_later)
+        if self._rumour is None:
+            self._rumour = loop.call_later(_RUMOUR_SECONDS, self._spread)
 
 
 def write_in_place(path: Path, content: str) -> None:

@@ -14,6 +14,7 @@ from trainshed.client.requests import Resource
 from trainshed.kube.objects import Object, dig, text
 from trainshed.runner import images, links
 from trainshed.runner.addresses import Addresses
+from trainshed.runner.api import Api
 from trainshed.runner.devices import Devices
 from trainshed.runner.engine import Engine
 from trainshed.runner.environment import Sources
@@ -75,6 +76,7 @@ class Site:
     """Take note of a pod as the server answered with it."""
     clock: Callable[[], datetime]
     host_address: str
+    api: Api
     devices: Devices
     home: str
     """The environment that images stand for when nothing else is said."""
@@ -104,4 +106,5 @@ class Site:
         }
         wanted = dig(pod, "spec", "enableServiceLinks") is not False
         linked = links.variables(self.hosts.reachable(namespace)) if wanted else {}
-        return Sources(objects, fields, self.allocatable.get(node, {}), linked)
+        services = {**self.api.variables(pod), **linked}
+        return Sources(objects, fields, self.allocatable.get(node, {}), services)

@@ -26,8 +26,10 @@ AUTHORITY_DAYS = 3650
 SERVER_DAYS = 397
 RENEW_BEFORE = timedelta(days=30)
 
-_ALWAYS = ("127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-           "kubernetes.default.svc.cluster.local")  # fmt: skip
+PODS_DOOR = "10.244.0.1"
+"""Where sandboxed pods of this machine find the server; the node agent leads from there to us."""
+_ALWAYS = ("127.0.0.1", "::1", PODS_DOOR, "localhost", "kubernetes", "kubernetes.default",
+           "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")  # fmt: skip
 _UNSPECIFIED = frozenset(("", "0.0.0.0", "::"))
 
 

@@ -15,11 +15,12 @@ import sys
 from asyncio import StreamWriter
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
 
 from trainshed.kube.objects import Object
-from trainshed.runner.engine import CannotStart, Exit, Features, Found, NotRunning, Session, Started
+from trainshed.runner.engine import CannotStart, Door, Exit, Features, Found, NotRunning, Session, Started
 from trainshed.runner.plan import ContainerPlan, PodPlan
 from trainshed.runner.process import mapping, orphans, records, spawning, supervisor
 from trainshed.runner.process.mapping import Unmappable, Words
@@ -33,6 +34,7 @@ FEATURES = Features(
         "containers run as ordinary processes of this user",
         "every pod has a loopback address of its own; peers' names in commands and variables become theirs",
         "paths of volumes in commands, variables and working directories become the folders behind them",
+        "KUBECONFIG leads to the API server as the pod's service account",
     ),
     (
         "pods share the host's ports: two jobs that listen on the same port of all addresses collide",
@@ -69,6 +71,9 @@ class ProcessEngine:
 
     async def adopt(self) -> list[Found]:
         return self._runs.found()
+
+    async def lead_to(self, host: str, port: int) -> Door:
+        return Door(host, port)
 
     async def open_pod(self, plan: PodPlan) -> None:
         os.makedirs(os.path.join(self._folder, "pods", plan.uid), exist_ok=True)
@@ -115,7 +120,18 @@ class ProcessEngine:
             found = mapping.places(plan, scratch, self._link(plan, scratch))
         except Unmappable as trouble:
             raise CannotStart("CreateContainerError", str(trouble)) from trouble
-        return mapping.translate(plan, found, mapping.addresses(_text(plan.pod.hosts)))
+        words = mapping.translate(plan, found, mapping.addresses(_text(plan.pod.hosts)))
+        return self._introduced(plan, words)
+
+    def _introduced(self, plan: ContainerPlan, words: Words) -> Words:
+        """With a kubeconfig of the pod's service account, for want of a place to mount its files."""
+        content = mapping.kubeconfig(plan)
+        if not content:
+            return words
+        path = os.path.join(self._folder, "pods", plan.pod.uid, "kubeconfig")
+        with open(path, "w") as file:
+            file.write(content)
+        return replace(words, env={**words.env, "KUBECONFIG": path})
 
     def _link(self, plan: ContainerPlan, scratch: Mapping[str, str]) -> list[str]:
         """The mounts that are there now, as links of ours."""
@@ -171,6 +187,13 @@ class ProcessEngine:
     async def input(self, pod_uid: str, container: str) -> StreamWriter:
         """The input of a container that was started with one."""
         return await self._runs.input(pod_uid, container)
+
+    async def end_input(self, pod_uid: str, container: str) -> None:
+        self._runs.tell(pod_uid, container, "close")
+
+    async def resize(self, pod_uid: str, container: str, rows: int, columns: int) -> None:
+        """The terminal of a container that was started with one."""
+        self._runs.tell(pod_uid, container, f"size {rows} {columns}")
 
     async def connect(self, pod_uid: str, port: int) -> socket.socket:
         pod = self._pods.get(pod_uid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,9 @@ _BESIDE = ("/dev/shm", "/var/run/secrets/", "/run/secrets/")
 
 class Unmappable(Exception):
     """A mount that a plain process cannot be given; the message is for the pod's owner."""
+
+
+_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,30 @@ def places(plan: ContainerPlan, scratch: Mapping[str, str], linked: Iterable[str
     if plan.termination_path:
         found[plan.termination_path] = plan.termination_log
     return found
+
+
+def kubeconfig(plan: ContainerPlan) -> str:
+    """For clients that would look for the service account where nothing is mounted; empty without one.
+
+    A container that brings its own is left alone.
+    """
+    env = dict(plan.env)
+    folder = next((mount.source for mount in plan.mounts if mount.target == _ACCOUNT), "")
+    host, port = env.get("KUBERNETES_SERVICE_HOST", ""), env.get("KUBERNETES_SERVICE_PORT", "")
+    if not folder or not host or "KUBECONFIG" in env:
+        return ""
+    shown = f"[{host}]" if ":" in host else host
+    cluster = {"server": f"https://{shown}:{port}", "certificate-authority": f"{folder}/ca.crt"}
+    context = {"cluster": "pod", "user": "pod", "namespace": plan.pod.namespace}
+    found = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "pod",
+        "clusters": [{"name": "pod", "cluster": cluster}],
+        "contexts": [{"name": "pod", "context": context}],
+        "users": [{"name": "pod", "user": {"tokenFile": f"{folder}/token"}}],
+    }
+    return json.dumps(found, indent=1)  # which is YAML, too
 
 
 def _mentions(plan: ContainerPlan, mount: Mount) -> bool:

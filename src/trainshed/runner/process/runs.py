@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from trainshed.runner.engine import Exit, Found, NotRunning
-from trainshed.runner.process import records, waiting
+from trainshed.runner.process import entrance, records, waiting
 from trainshed.runner.process.records import Ending, Run
 from trainshed.runner.process.session import open_writer
 
@@ -69,12 +69,20 @@ class Runs:
     async def input(self, pod: str, container: str) -> StreamWriter:
         """The input of a container that was started with one. Raises `NotRunning`."""
         run = self.current(pod, container)
-        path = os.path.join(records.folder(self.folder, pod, container, run.attempt), "stdin")
+        path = os.path.join(self._place(run), entrance.INPUT)
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
             raise NotRunning(f"container {container} takes no input") from error
         return await open_writer(asyncio.get_running_loop(), descriptor)
+
+    def tell(self, pod: str, container: str, words: str) -> None:
+        """Something for the supervisor of the run that goes on; nothing where none does."""
+        with contextlib.suppress(NotRunning):
+            entrance.tell(self._place(self.current(pod, container)), words)
+
+    def _place(self, run: Run) -> str:
+        return records.folder(self.folder, run.pod, run.container, run.attempt)
 
 
 def moment(seconds: float) -> datetime:

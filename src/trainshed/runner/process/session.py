@@ -87,7 +87,23 @@ class _Reading(asyncio.StreamReaderProtocol):
         super().connection_lost(None)
 
 
+class _Writing(asyncio.streams.FlowControlMixin):
+    """Tells when all is written and the descriptor is closed."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._closed: asyncio.Future[None] = loop.create_future()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    def _get_close_waiter(self, stream: StreamWriter) -> asyncio.Future[None]:
+        return self._closed
+
+
 async def open_writer(loop: asyncio.AbstractEventLoop, descriptor: int) -> StreamWriter:
     file = os.fdopen(descriptor, "wb", 0)
-    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, file)
+    transport, protocol = await loop.connect_write_pipe(lambda: _Writing(loop), file)
     return StreamWriter(transport, protocol, None, loop)

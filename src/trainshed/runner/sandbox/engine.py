@@ -15,13 +15,13 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from trainshed.kube.objects import Object
-from trainshed.runner.engine import CannotStart, Exit, Features, Found, NotRunning, Session, Started
+from trainshed.runner.engine import CannotStart, Door, Exit, Features, Found, NotRunning, Session, Started
 from trainshed.runner.plan import ContainerPlan, PodPlan
 from trainshed.runner.process import orphans, records, spawning
 from trainshed.runner.process.records import Run
 from trainshed.runner.process.runs import Runs, moment
 from trainshed.runner.process.session import CommandSession
-from trainshed.runner.sandbox import wire
+from trainshed.runner.sandbox import holder, relay, wire
 from trainshed.runner.sandbox.arguments import trouble_with_words
 from trainshed.runner.sandbox.features import UNKNOWN, describe
 from trainshed.runner.sandbox.kit import Options
@@ -76,15 +76,19 @@ class SandboxEngine:
         if self._vigil is not None:
             self._vigil.cancel()
         facts, _ = await self._link.ask({"do": "hello"})
-        holder = records.identify(facts["pid"])
+        process = records.identify(facts["pid"])
         try:
             await self._told({"do": "stop"})
-            await spawning.reap(holder)
+            await spawning.reap(process)
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def adopt(self) -> list[Found]:
         return self._runs.found()
+
+    async def lead_to(self, host: str, port: int) -> Door:
+        relay.write_note(os.path.join(self._folder, holder.SERVER), host, port)
+        return Door(str(self.network[1]), relay.PORT, has_name=True)
 
     async def open_pod(self, plan: PodPlan) -> None:
         await self._told({"do": "open", "pod": wire.plain(plan)})
@@ -160,6 +164,13 @@ class SandboxEngine:
     async def input(self, pod_uid: str, container: str) -> StreamWriter:
         """The input of a container that was started with one."""
         return await self._runs.input(pod_uid, container)
+
+    async def end_input(self, pod_uid: str, container: str) -> None:
+        self._runs.tell(pod_uid, container, "close")
+
+    async def resize(self, pod_uid: str, container: str, rows: int, columns: int) -> None:
+        """The terminal of a container that was started with one."""
+        self._runs.tell(pod_uid, container, f"size {rows} {columns}")
 
     async def connect(self, pod_uid: str, port: int) -> socket.socket:
         answer, descriptors = await self._link.ask({"do": "connect", "uid": pod_uid, "port": port})

@@ -21,7 +21,7 @@ if __name__ == "__main__":  # without site packages, our own have to be pointed 
 
 from trainshed.runner.process import records
 from trainshed.runner.process.records import Run
-from trainshed.runner.sandbox import cgroups, kit, layers, namespaces, syscalls
+from trainshed.runner.sandbox import cgroups, kit, layers, namespaces, relay, syscalls
 from trainshed.runner.sandbox.etc import write_files
 from trainshed.runner.sandbox.forking import NODE_NETWORK
 from trainshed.runner.sandbox.house import House
@@ -30,9 +30,12 @@ from trainshed.runner.sandbox.nameserver import HostServers, Nameserver
 from trainshed.runner.sandbox.network import Addresses
 from trainshed.runner.sandbox.outbound import Outbound
 from trainshed.runner.sandbox.reactor import Reactor
+from trainshed.runner.sandbox.relay import Door
 from trainshed.runner.sandbox.requests import Desk
 
 SOCKET = "holder.sock"
+SERVER = "apiserver"
+"""The file that names the server pods are led to."""
 _LOCK_ROUNDS, _LOCK_PAUSE = 100, 0.02
 
 
@@ -51,9 +54,11 @@ def main() -> int:
     outbound.tend(reactor)
     if outbound.is_open:
         Nameserver(reactor, namespaces.name_socket(NODE_NETWORK, found.addresses.bridge), HostServers())
+    listening = namespaces.door_socket(NODE_NETWORK, found.addresses.bridge, relay.PORT)
+    door = Door(reactor, listening, found.path(SERVER))
     house = House(found, reactor, outbound)
     house.adopt(former)
-    Desk(house, reactor, _listen(options.folder), lambda: _leave(found, outbound, reactor))
+    Desk(house, reactor, _listen(options.folder), lambda: _leave(found, outbound, door, reactor))
     _be_ready()
     reactor.run()
     return 0
@@ -140,9 +145,10 @@ def _be_ready() -> None:
     os.close(quiet)
 
 
-def _leave(found: Kit, outbound: Outbound, reactor: Reactor) -> None:
+def _leave(found: Kit, outbound: Outbound, door: Door, reactor: Reactor) -> None:
     """Nothing of ours stays; the namespaces end with us."""
     outbound.stop()
+    door.close()
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, 0):  # those that clean up; all others have nothing to live on
             pass

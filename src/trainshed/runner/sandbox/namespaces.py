@@ -73,6 +73,22 @@ def name_socket(node_network: int, address: str) -> socket.socket:
     return socket.socket(fileno=_by_child(make)[0])
 
 
+def door_socket(node_network: int, address: str, port: int) -> socket.socket:
+    """A socket of the node's network that takes connections; one of a former life may not be gone yet."""
+
+    def make() -> list[int]:
+        syscalls.setns(node_network, syscalls.CLONE_NEWNET)
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+            made.setsockopt(socket.SOL_SOCKET, option, 1)
+        made.bind((address, port))
+        made.listen(128)
+        made.setblocking(False)
+        return [made.detach()]
+
+    return socket.socket(fileno=_by_child(make)[0])
+
+
 def _by_child(make: Callable[[], list[int]]) -> list[int]:
     ours, theirs = socket.socketpair()
     pid = os.fork()

@@ -26,8 +26,8 @@ class File:
 
 
 Payload = dict[str, File]
-Tokens = Mapping[str, bytes]
-"""Service account tokens by the path they were asked for."""
+Tokens = Mapping[tuple[str, str], bytes]
+"""Service account tokens by the volume and the path they were asked for."""
 
 
 def for_group(payload: Payload, group: int | None) -> Payload:
@@ -47,7 +47,7 @@ def payload(pod: Object, volume: Files, sources: Sources, tokens: Tokens) -> Pay
         if isinstance(source.get("downwardAPI"), dict):
             found.update(_of_pod(pod, source["downwardAPI"], volume.mode, sources))
         if path := text(source, "serviceAccountToken", "path"):
-            found[path] = File(tokens[path], volume.mode)
+            found[path] = File(tokens[volume.name, path], volume.mode)
     return found
 
 
