@@ -8,6 +8,7 @@ import re
 import select
 import signal
 import subprocess
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -47,6 +48,25 @@ def until(plane: Whole, *words: str, says: str) -> None:
         assert time.monotonic() < deadline, plane.run("kubectl", *words)
 
 
+A_RUN = ("kubectl", "run", "--image=any", "--restart=Never")
+
+
+def controls_jobs(typed: Terminal) -> None:
+    """A shell at a terminal of its own: what runs in front is interrupted or stopped, and nothing else."""
+    typed.types("sh -c 'echo fir''st; exec sleep 1000'\n")
+    typed.sees(r"first\r\n")
+    typed.types("\x03")
+    typed.types('echo "was "$?\n')
+    typed.sees(r"was 130")
+    typed.types("sh -c 'echo sec''ond; exec sleep 1001'\n")
+    typed.sees(r"second\r\n")
+    typed.types("\x1a")
+    typed.sees(r"Stopped")
+    typed.types("kill -9 %1; exec true\n")
+    typed.ends()
+    assert not re.search(rb"job control|process group", typed.all)
+
+
 class TestExec:
     def test_has_the_containers_files_and_its_exit_code(self, plane: Whole) -> None:
         ran = plane.run("kubectl", "exec", "web", "--", "sh", "-c", "hostname; pwd >&2; exit 5")
@@ -77,6 +97,10 @@ class TestExec:
             typed.sees(r"24 80\r\n/dev/pts/")
             typed.types("exit 3\n")
             assert typed.ends() == 3
+
+    def test_a_shell_controls_its_jobs(self, plane: Whole) -> None:
+        with terminal(plane, "kubectl", "exec", "-it", "web", "--", "sh") as typed:
+            controls_jobs(typed)
 
 
 class TestPortForward:
@@ -118,6 +142,22 @@ class TestAttach:
             typed.sees(r"\n42\r\n")
             typed.types("exit\n")
             assert typed.ends() == 0
+
+    def test_a_container_with_a_terminal_controls_its_jobs_and_knows_its_size(self, plane: Whole) -> None:
+        with terminal(plane, *A_RUN, "-it", "sh-pod", "--command", "--", "sh") as typed:
+            typed.types('until [ "$(stty size)" = "24 80" ]; do sleep 0.1; done; echo si""zed\n')
+            typed.sees(r"sized")
+            typed.resizes(33, 99)
+            typed.types('until [ "$(stty size)" = "33 99" ]; do sleep 0.1; done; echo resi""zed\n')
+            typed.sees(r"resized")
+            controls_jobs(typed)
+
+    def test_an_input_that_is_given_once_ends_with_its_giver(self, plane: Whole) -> None:
+        command = (*A_RUN, "-i", "reader", "--command", "--", "sh", "-c", "sleep 1; cat; echo end of input")
+        ran = plane.run(*command, stdin="one\ntwo\n")
+        assert ran.code == 0, ran
+        until(plane, "get", "pod", "reader", "-o", "jsonpath={.status.phase}", says="Succeeded")
+        assert plane.kubectl("logs", "reader") == "one\ntwo\nend of input\n"
 
 
 class TestLogs:
@@ -172,7 +212,11 @@ class Terminal:
 
     def __init__(self, ours: int, process: subprocess.Popen[bytes]) -> None:
         self._ours, self._process = ours, process
-        self._seen = b""
+        self._seen = self.all = b""
+
+    def resizes(self, rows: int, columns: int) -> None:
+        termios.tcsetwinsize(self._ours, (rows, columns))
+        self._process.send_signal(signal.SIGWINCH)
 
     def types(self, text: str) -> None:
         os.write(self._ours, text.encode())
@@ -192,7 +236,9 @@ class Terminal:
 
     def _read(self) -> bytes:
         with suppress(OSError):  # how a terminal ends
-            return os.read(self._ours, 4096)
+            piece = os.read(self._ours, 4096)
+            self.all += piece
+            return piece
         return b""
 
 

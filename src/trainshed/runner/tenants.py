@@ -185,6 +185,7 @@ class Tenants:
             one.view.is_running,
             one.env,
             stdin=is_true(one.spec, "stdin"),
+            stdin_once=is_true(one.spec, "stdinOnce"),
             tty=is_true(one.spec, "tty"),
         )
 

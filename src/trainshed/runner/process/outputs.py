@@ -12,14 +12,17 @@ from trainshed.runner.process.logfile import Entries, LogFile, stamp
 _PIECE = 256 << 10
 _IDLE_SECONDS = 0.5
 """After this long, text without an end of line (a progress bar) is shown as it is."""
+_TYPED_SECONDS = 0.02
+"""The same where somebody may sit before it and see what they type."""
 _TAIL_BYTES = 2048
 
 
 class Outputs:
     """Reads what a container says and writes it down, in big pieces and with one time for each."""
 
-    def __init__(self, log: LogFile, streams: dict[int, str]) -> None:
+    def __init__(self, log: LogFile, streams: dict[int, str], *, is_typed: bool = False) -> None:
         self._log = log
+        self._idle = _TYPED_SECONDS if is_typed else _IDLE_SECONDS
         log.open()
         self._entries = {descriptor: Entries(stream) for descriptor, stream in streams.items()}
         self._heard = 0.0
@@ -33,7 +36,7 @@ class Outputs:
     @property
     def patience(self) -> float | None:
         """How long to wait before `settle` has something to do."""
-        return _IDLE_SECONDS if any(one.is_waiting for one in self._entries.values()) else None
+        return self._idle if any(one.is_waiting for one in self._entries.values()) else None
 
     def take(self, descriptor: int) -> None:
         """Read once; a stream that has ended is closed and forgotten."""
@@ -54,7 +57,7 @@ class Outputs:
 
     def settle(self) -> None:
         """Show what has waited long enough for the end of its line."""
-        if time.monotonic() - self._heard < _IDLE_SECONDS:
+        if time.monotonic() - self._heard < self._idle:
             return
         at = stamp(time.time_ns())
         for entries in self._entries.values():

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from trainshed.runner.process.entrance import Entrance
 from trainshed.runner.process.outputs import Outputs
 
 _PIPE_BYTES = 256 << 10
@@ -30,10 +31,8 @@ class Plumbing:
     stdout: int
     stderr: int
     outputs: dict[int, str]
-    keep: tuple[int, ...] = ()
-    """What has to stay open for as long as the container runs."""
-    typed: tuple[int, int] | None = None
-    """What comes in at the first goes on to the second: the input of a terminal."""
+    entrance: Entrance | None = None
+    """Where the container has an input or a terminal."""
 
     def close_theirs(self) -> None:
         for descriptor in {self.stdin, self.stdout, self.stderr}:
@@ -46,21 +45,17 @@ class Plumbing:
 
 
 def lay(place: str, *, tty: bool, stdin: bool) -> Plumbing:
-    """Pipes, or a terminal; input, where it is wanted, goes into the fifo `stdin` in the run's folder."""
+    """Pipes, or a terminal; input, where it is wanted, comes by the entrance in the run's folder."""
     if tty:
         ours, theirs = os.openpty()
-        typed = (_input(place)[0], ours) if stdin else None
-        return Plumbing(theirs, theirs, theirs, {ours: "stdout"}, typed=typed)
-    reading, keep = _input(place) if stdin else (os.open(os.devnull, os.O_RDONLY), ())
+        entrance = Entrance(place, terminal=ours, stdin=stdin)
+        return Plumbing(theirs, theirs, theirs, {ours: "stdout"}, entrance)
     out, err = _pipe(), _pipe()
-    return Plumbing(reading, out[1], err[1], {out[0]: "stdout", err[0]: "stderr"}, keep)
-
-
-def _input(place: str) -> tuple[int, tuple[int, ...]]:
-    path = os.path.join(place, "stdin")
-    os.mkfifo(path, 0o600)
-    ours = os.open(path, os.O_RDWR)  # so that whoever leaves does not end the input for all
-    return os.open(path, os.O_RDONLY), (ours,)
+    outputs = {out[0]: "stdout", err[0]: "stderr"}
+    if not stdin:
+        return Plumbing(os.open(os.devnull, os.O_RDONLY), out[1], err[1], outputs)
+    entrance = Entrance(place, terminal=None, stdin=True)
+    return Plumbing(entrance.stdin, out[1], err[1], outputs, entrance)
 
 
 def _pipe() -> tuple[int, int]:
@@ -73,8 +68,8 @@ def _pipe() -> tuple[int, int]:
 class Watch:
     """Waits for outputs and for the end of one child at the same time."""
 
-    def __init__(self, outputs: Outputs, typed: tuple[int, int] | None = None) -> None:
-        self._outputs, self._typed = outputs, typed
+    def __init__(self, outputs: Outputs, entrance: Entrance | None = None) -> None:
+        self._outputs, self._entrance = outputs, entrance
         self._children, self._bell = os.pipe()
         for descriptor in (self._children, self._bell):
             os.set_blocking(descriptor, False)
@@ -98,23 +93,21 @@ class Watch:
         return None
 
     def once(self, seconds: float | None) -> None:
-        typed = [self._typed[0]] if self._typed else []
-        descriptors = [self._children, *typed, *self._outputs.descriptors]
-        ready, _, _ = select.select(descriptors, [], [], seconds)
+        entrance = self._entrance
+        entering, leaving = (entrance.readable, entrance.writable) if entrance else ([], [])
+        descriptors = [self._children, *entering, *self._outputs.descriptors]
+        ready, free, _ = select.select(descriptors, leaving, [], seconds)
         for descriptor in ready:
             if descriptor == self._children:
                 os.read(descriptor, 512)
-            elif self._typed and descriptor == self._typed[0]:
-                _pass_on(*self._typed)
+            elif entrance is not None and descriptor in entering:
+                entrance.take(descriptor)
             else:
                 self._outputs.take(descriptor)
-        if not ready:
+        if entrance is not None and free:
+            entrance.pass_on()
+        if not ready and not free:
             self._outputs.settle()
-
-
-def _pass_on(source: int, target: int) -> None:
-    with contextlib.suppress(OSError):
-        os.write(target, os.read(source, 4096))
 
 
 def _ended(child: int) -> int | None:

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import sys
 import termios
@@ -35,12 +36,12 @@ def main() -> int:
     orphans.adopt_orphans()
     os.makedirs(job["place"], mode=0o700)
     plumbing = lay(job["place"], tty=job["tty"], stdin=job["stdin"])
-    outputs = Outputs(LogFile(job["log"]), plumbing.outputs)
-    watch = Watch(outputs, plumbing.typed)
+    outputs = Outputs(LogFile(job["log"]), plumbing.outputs, is_typed=job["tty"])
+    watch = Watch(outputs, plumbing.entrance)
     begun = time.time()
     pid, trouble = _start(job, plumbing)
     if trouble:
-        os.rmdir(job["place"])
+        shutil.rmtree(job["place"], ignore_errors=True)
         _say({"error": trouble})
         return 1
     me, it = records.identify(os.getpid()), records.identify(pid)

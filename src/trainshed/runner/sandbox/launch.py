@@ -94,6 +94,8 @@ class Recipe:
     plumbing: Plumbing
     groups: tuple[str, ...]
     stage: Stage | None = None
+    before: tuple[str, ...] = ()
+    """What takes the terminal over and then becomes the command."""
 
 
 def joined(words: Sequence[str]) -> bytes:
@@ -115,7 +117,7 @@ def launch(recipe: Recipe) -> Launch:
         options = ["--args", str(given), "--json-status-fd", str(told), "--"]
         try:
             os.set_inheritable(told, True)
-            _become(recipe, [recipe.kit.options.bwrap, *options, *recipe.plan.argv])
+            _become(recipe, [recipe.kit.options.bwrap, *options, *recipe.before, *recipe.plan.argv])
         except BaseException as error:
             os.write(2, f"bwrap: {error}\n".encode())
         os._exit(127)
@@ -133,7 +135,7 @@ def _become(recipe: Recipe, argv: list[str]) -> None:
     cgroups.enter(recipe.groups)
     recipe.plumbing.wear()
     os.setsid()
-    if plan.tty:
+    if plan.tty and not recipe.before:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     if recipe.stage is not None:
         recipe.stage.open()

@@ -20,7 +20,7 @@ from trainshed.runner.process.logfile import LogFile
 from trainshed.runner.process.outputs import Outputs
 from trainshed.runner.process.records import Ending, Run
 from trainshed.runner.process.supervision import Watch, exit_code, lay
-from trainshed.runner.sandbox import arguments, base, cgroups, layers, staging, syscalls, wire
+from trainshed.runner.sandbox import arguments, base, cgroups, layers, staging, syscalls, terminals, wire
 from trainshed.runner.sandbox.arguments import Room, own_group
 from trainshed.runner.sandbox.base import Base
 from trainshed.runner.sandbox.kit import Kit
@@ -67,11 +67,11 @@ def supervise(job: Job, connection: socket.socket) -> bool:
     try:
         os.makedirs(job.place, mode=0o700)
         job.pod.enter()
-        tree, words, stage = _prepare(job)
+        tree, words, stage, before = _prepare(job)
         name = f"{job.plan.pod.uid}-{job.plan.name}-{job.plan.attempt}"
         groups = job.kit.cgroups.make(name, job.plan.limits)
         plumbing = lay(job.place, tty=job.plan.tty, stdin=job.plan.stdin)
-        _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage), connection)
+        _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage, before), connection)
     except Refusal as refusal:
         _forget(job, connection, {"reason": refusal.reason, "error": refusal.message})
     except Exception as error:  # whatever it is, somebody waits to hear of it
@@ -84,7 +84,7 @@ def supervise(job: Job, connection: socket.socket) -> bool:
 # --- before the start -------------------------------------------------------------------------------------
 
 
-def _prepare(job: Job) -> tuple[Base, list[str], Stage | None]:
+def _prepare(job: Job) -> tuple[Base, list[str], Stage | None, tuple[str, ...]]:
     """Lay the overlays, make places for what will be mounted, and say all of it in bubblewrap's words."""
     plan, kit, layer = job.plan, job.kit, job.layer
     layer.make()
@@ -112,7 +112,8 @@ def _prepare(job: Job) -> tuple[Base, list[str], Stage | None]:
     if kit.is_root and plan.user:
         stage = Stage(os.path.join(layer.path, "stage"))
         room, mounts = staging.on_stage(room, mounts, stage)
-    return tree, arguments.arguments(plan, room, mounts), stage
+    before = terminals.takeover(view, plan.root) if plan.tty else ()
+    return tree, arguments.arguments(plan, room, mounts), stage, before
 
 
 def _plot(job: Job) -> tuple[Base, View]:
@@ -221,8 +222,8 @@ def _check(job: Job, tree: Base, view: View) -> None:
 
 
 def _live(job: Job, recipe: Recipe, connection: socket.socket) -> None:
-    outputs = Outputs(LogFile(job.plan.log), recipe.plumbing.outputs)
-    watch = Watch(outputs, recipe.plumbing.typed)
+    outputs = Outputs(LogFile(job.plan.log), recipe.plumbing.outputs, is_typed=job.plan.tty)
+    watch = Watch(outputs, recipe.plumbing.entrance)
     if job.plan.pod.host_pid:
         orphans.adopt_orphans()
     launched = launch(recipe)

@@ -85,6 +85,10 @@ def trouble_with_command(view: View, argv: Sequence[str], env: Mapping[str, str]
     return f'exec: "{name}": executable file not found in $PATH'
 
 
+def is_program(view: View, path: str) -> bool:
+    return _verdict(view, path) == "good"
+
+
 def _trouble_with_file(view: View, name: str, place: str) -> str | None:
     verdict = _verdict(view, place)
     if verdict != "good":

@@ -16,6 +16,8 @@ class Run:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The container's own environment; commands run in it get the same."""
     stdin: bool = False
+    stdin_once: bool = False
+    """Whether the input ends with the first who attaches to it."""
     tty: bool = False
 
 
