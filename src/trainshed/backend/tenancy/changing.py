@@ -1,0 +1,33 @@
+"""A tenant's quota changed, and a tenant taken away with everything in it; as the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trainshed.backend.tenancy import kinds, objects, reading
+from trainshed.backend.tenancy.reading import Found
+from trainshed.client.client import Client
+from trainshed.client.requests import Delete
+from trainshed.kube import faults
+from trainshed.kube.objects import Object, text
+
+
+async def change(client: Client, name: str, hard: Mapping[str, str | None], description: str | None) -> Found:
+    """Amounts that are named change (None: no longer bounded), the rest stays."""
+    await reading.one(client, name)
+    if hard:
+        await client.patch(kinds.QUOTAS, objects.QUOTA, {"spec": {"hard": dict(hard)}}, name)
+    if description is not None:
+        notes: Object = {objects.DESCRIPTION: description or None}
+        await client.patch(kinds.NAMESPACES, name, {"metadata": {"annotations": notes}})
+    return await reading.one(client, name)
+
+
+async def delete(client: Client, name: str) -> None:
+    """Whoever may delete the namespace may; its content goes a moment later, a right beyond it at once."""
+    tenant = await reading.one(client, name)
+    await client.delete(kinds.NAMESPACES, name, None, Delete(uid=text(tenant.namespace, "metadata", "uid")))
+    try:
+        await client.delete(kinds.SHARED_BINDINGS, objects.shared_binding_name(name))
+    except faults.NotFound:
+        return

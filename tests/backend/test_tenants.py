@@ -1,0 +1,237 @@
+"""Tenants: what a sign-up makes, what it promises, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from tests import waits
+from tests.backend import bodies, people, service
+from tests.backend.people import Person
+from tests.backend.service import Backend
+from tests.builders import a_namespace, a_train_job
+from trainshed.kube.faults import Forbidden
+from trainshed.kube.objects import JSON, Object
+
+
+@pytest.fixture
+def ann(backend: Backend, namespace: str) -> Iterator[Person]:
+    with people.person(backend, namespace) as found:
+        yield found
+
+
+class TestSignUp:
+    async def test_it_makes_everything_a_tenant_needs(self, backend: Backend, namespace: str) -> None:
+        quota = {"cpu": 4, "memory": "8Gi", "gpus": 1, "pods": 10, "jobs": 5, "other": {"secrets": "20"}}
+        made = people.signed_up(backend, namespace, description="vision", quota=quota)
+        assert (made["name"], made["namespace"], made["state"]) == (namespace, namespace, "ready")
+        assert made["description"] == "vision"
+        assert made["quota"]["cpu"]["hard"] == "4"
+        assert made["quota"]["jobs"] == {"hard": "5", "used": "0"}
+        assert made["quota"]["secrets"]["hard"] == "20"
+        async with backend.client(namespace) as client:
+            labels = (await client.get("namespaces", namespace))["metadata"]["labels"]
+            assert labels["pod-security.kubernetes.io/enforce"] == "baseline"
+            for kind, name in (
+                ("serviceaccounts", "tenant"), ("resourcequotas", "tenant"), ("limitranges", "tenant"),
+                ("rolebindings.rbac.authorization.k8s.io", "trainshed-tenant"),
+            ):  # fmt: skip
+                assert await client.find(kind, name)
+            shared = await client.get(
+                "clusterrolebindings.rbac.authorization.k8s.io", f"trainshed-tenant-{namespace}"
+            )
+            assert shared["subjects"][0]["namespace"] == namespace
+
+    def test_doing_it_again_changes_nothing(self, backend: Backend, namespace: str) -> None:
+        first = people.signed_up(backend, namespace, quota={"cpu": 4})
+        again = people.signed_up(backend, namespace, quota={"cpu": "4000m"})
+        assert (again["created_at"], again["quota"]["cpu"]["hard"]) == (first["created_at"], "4")
+
+    def test_another_quota_is_no_repetition(self, backend: Backend, namespace: str) -> None:
+        people.signed_up(backend, namespace, quota={"cpu": 4})
+        with backend.rest() as admin:
+            answer = admin.post("/api/tenants", json={"name": namespace, "quota": {"cpu": 5}})
+        assert service.problem(answer, 409, "conflict")["field"] == "quota"
+
+    async def test_many_at_once_make_one_tenant(self, backend: Backend, namespace: str) -> None:
+        async with backend.rest_async() as admin:
+            answers = await asyncio.gather(
+                *(admin.post("/api/tenants", json={"name": namespace}) for _ in range(8))
+            )
+        assert [answer.status_code for answer in answers] == [200] * 8
+        with backend.rest() as rest:
+            assert service.ok(rest.get(f"/api/tenants/{namespace}"))["state"] == "ready"
+
+    async def test_a_namespace_of_somebody_else_stays_theirs(self, backend: Backend, namespace: str) -> None:
+        async with backend.client(namespace) as client:
+            await client.create(a_namespace(namespace))
+            with backend.rest() as admin:
+                answer = admin.post("/api/tenants", json={"name": namespace})
+                assert service.problem(answer, 409, "conflict")["field"] == "name"
+                service.problem(admin.get(f"/api/tenants/{namespace}"), 404, "not_found")
+                service.problem(admin.delete(f"/api/tenants/{namespace}"), 404, "not_found")
+                service.problem(admin.delete("/api/tenants/kube-system"), 404, "not_found")
+            assert await client.find("serviceaccounts", "tenant") is None
+
+    async def test_a_refused_step_leaves_nothing(self, backend: Backend, namespace: str) -> None:
+        quota = {"other": {"no-such-thing": "1"}}
+        with backend.rest() as admin:
+            answer = admin.post("/api/tenants", json={"name": namespace, "quota": quota})
+            service.problem(answer, 422, "invalid")
+        async with backend.client(namespace) as client:
+            await waits.until_gone(client, "namespaces", namespace)
+            binding = f"trainshed-tenant-{namespace}"
+            assert await client.find("clusterrolebindings.rbac.authorization.k8s.io", binding) is None
+
+    async def test_one_that_was_interrupted_is_finished_by_the_next(
+        self, backend: Backend, namespace: str
+    ) -> None:
+        labels = {"app.kubernetes.io/managed-by": "trainshed", "trainshed.dev/tenant": namespace}
+        begun = a_namespace(namespace, labels=labels, annotations={"trainshed.dev/sign-up": "killed"})
+        async with backend.client(namespace) as client:
+            await client.create(begun)
+        with backend.rest() as admin:
+            assert service.ok(admin.get(f"/api/tenants/{namespace}"))["state"] == "incomplete"
+        assert people.signed_up(backend, namespace)["state"] == "ready"
+        people.issued(backend, namespace)
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"name": "Not A Name"}, "name"),
+            ({"name": "../kube-system"}, "name"),
+            ({"name": ""}, "name"),
+            ({"name": "a" * 64}, "name"),
+            ({"name": "fine", "quota": {"cpu": "lots"}}, "quota.cpu"),
+            ({"name": "fine", "quota": {"gpus": -1}}, "quota.gpus"),
+            ({"name": "fine", "surprise": 1}, "surprise"),
+        ],
+    )
+    def test_what_cannot_be_is_refused_by_the_field(self, backend: Backend, body: Object, field: str) -> None:
+        with backend.rest() as admin:
+            found = service.problem(admin.post("/api/tenants", json=body), 422, "invalid")
+        assert str(found["field"]).startswith(field)
+
+
+class TestRights:
+    def test_a_tenant_sees_itself_and_nobody_else(self, backend: Backend, ann: Person) -> None:
+        people.signed_up(backend, f"{ann.name}-b")
+        with ann.rest() as rest, backend.rest() as admin:
+            assert [found["name"] for found in service.ok(rest.get("/api/tenants"))["tenants"]] == [ann.name]
+            assert service.ok(rest.get(f"/api/tenants/{ann.name}"))["name"] == ann.name
+            service.problem(rest.get(f"/api/tenants/{ann.name}-b"), 403, "forbidden")
+            names = {found["name"] for found in service.ok(admin.get("/api/tenants"))["tenants"]}
+            assert {ann.name, f"{ann.name}-b"} <= names
+
+    @pytest.mark.parametrize(
+        ("method", "path", "body"),
+        [
+            ("POST", "/api/tenants", {"name": "mine-too"}),
+            ("PATCH", "/api/tenants/{me}", {"quota": {"cpu": 1000}}),
+            ("PATCH", "/api/tenants/{me}", {"description": "grand"}),
+            ("DELETE", "/api/tenants/{me}", None),
+            ("DELETE", "/api/tenants/{me}/tokens", None),
+        ],
+    )
+    def test_a_tenant_cannot_change_what_bounds_it(
+        self, ann: Person, method: str, path: str, body: JSON
+    ) -> None:
+        with ann.rest() as rest:
+            answer = rest.request(method, path.format(me=ann.name), json=body)
+            service.problem(answer, 403, "forbidden")
+            assert service.ok(rest.get(f"/api/tenants/{ann.name}"))["quota"]["cpu"]["hard"] == "32"
+
+    def test_a_tenant_runs_jobs_and_reads_them(self, backend: Backend, ann: Person) -> None:
+        with ann.rest() as rest:
+            made = service.ok(rest.post("/api/trainjob/create", json=bodies.small(ann.name)))
+            name = made["trainjob_name"]
+            assert service.ok(rest.get(f"/api/trainjob/{name}/status"))["trainjob_name"] == name
+            assert service.ok(rest.get(f"/api/tenants/{ann.name}"))["quota"]["jobs"]["used"] == "1"
+            service.ok(rest.delete(f"/api/trainjob/{name}"))
+
+    async def test_a_job_cannot_reach_its_host(self, backend: Backend, ann: Person) -> None:
+        """The job is taken, as on a cluster; its pods are refused, and the job says why."""
+        volume = {"name": "root", "hostPath": {"path": "/"}}
+        override = {"targetJobs": [{"name": "node"}], "spec": {"volumes": [volume]}}
+        async with backend.client(ann.name) as client:
+            await client.create(a_train_job("reach", {"podTemplateOverrides": [override]}))
+
+            def is_refused(job: Object) -> bool:
+                told = [condition["message"] for condition in job.get("status", {}).get("conditions", [])]
+                return any(
+                    'violates PodSecurity "baseline:latest": hostPath volumes' in text for text in told
+                )
+
+            await waits.until(client, "trainjobs.trainer.kubeflow.org", "reach", is_refused)
+            assert (await client.list("pods")).items == []
+
+
+class TestQuota:
+    def test_an_administrator_changes_some_amounts_and_keeps_the_others(
+        self, backend: Backend, ann: Person
+    ) -> None:
+        with backend.rest() as admin:
+            changed = service.ok(admin.patch(f"/api/tenants/{ann.name}", json={"quota": {"jobs": 1}}))
+        assert changed["quota"]["jobs"]["hard"] == "1"
+        assert changed["quota"]["cpu"]["hard"] == "32"
+        with ann.rest() as rest:
+            service.ok(rest.post("/api/trainjob/create", json=bodies.small(ann.name)))
+            answer = rest.post("/api/trainjob/create", json=bodies.small(ann.name))
+        found = service.problem(answer, 403, "quota_exceeded")
+        assert "requested: count/trainjobs.trainer.kubeflow.org=1" in found["message"]
+        assert found["hint"]
+
+    async def test_many_creates_at_once_never_exceed_it(self, backend: Backend, ann: Person) -> None:
+        with backend.rest() as admin:
+            service.ok(admin.patch(f"/api/tenants/{ann.name}", json={"quota": {"jobs": 3}}))
+        body = bodies.small(ann.name, suspend=True)
+        async with backend.rest_async(ann.token) as rest:
+            answers = await asyncio.gather(*(rest.post("/api/trainjob/create", json=body) for _ in range(12)))
+        codes = [answer.status_code for answer in answers]
+        assert (codes.count(200), codes.count(403)) == (3, 9), codes
+        async with backend.client(ann.name) as client:
+            assert len((await client.list("trainjobs.trainer.kubeflow.org")).items) == 3
+            kept = await client.list("configmaps")
+            codes_kept = [one for one in kept.items if one["metadata"]["name"].endswith("-train-script")]
+            assert len(codes_kept) == 3
+
+    async def test_a_job_that_does_not_fit_waits_and_says_so(self, backend: Backend, ann: Person) -> None:
+        with backend.rest() as admin:
+            service.ok(admin.patch(f"/api/tenants/{ann.name}", json={"quota": {"cpu": "1m"}}))
+        with ann.rest() as rest:
+            name = service.ok(rest.post("/api/trainjob/create", json=bodies.small(ann.name)))["trainjob_name"]
+            async with backend.client(ann.name) as client:
+
+                def waits_for_quota(job: Object) -> bool:
+                    told = job.get("status", {}).get("conditions", [])
+                    return any("exceeded quota: tenant" in condition["message"] for condition in told)
+
+                await waits.until(client, "trainjobs.trainer.kubeflow.org", name, waits_for_quota)
+            status = service.ok(rest.get(f"/api/trainjob/{name}/status"))
+            assert status["state"] == "Running"
+            assert "exceeded quota: tenant, requested: requests.cpu=" in status["message"]
+
+    async def test_system_priority_is_not_for_tenants(self, backend: Backend, ann: Person) -> None:
+        async with backend.client(ann.name) as client:
+            pod: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "vip"}}
+            pod["spec"] = {
+                "containers": [{"name": "a", "image": "example.com/a"}],
+                "priorityClassName": "system-node-critical",
+            }
+            with pytest.raises(Forbidden, match="exceeded quota: tenant-system-priority"):
+                await client.create(pod)
+
+
+class TestEnd:
+    async def test_everything_goes_and_tokens_end(self, backend: Backend, ann: Person) -> None:
+        with backend.rest() as admin, ann.rest() as rest:
+            service.ok(rest.get("/api/whoami"))
+            service.ok(admin.delete(f"/api/tenants/{ann.name}"))
+            async with backend.client(ann.name) as client:
+                await waits.until_gone(client, "namespaces", ann.name)
+                binding = f"trainshed-tenant-{ann.name}"
+                assert await client.find("clusterrolebindings.rbac.authorization.k8s.io", binding) is None
+            service.problem(rest.get("/api/whoami"), 401, "unauthorized")
+            service.problem(admin.get(f"/api/tenants/{ann.name}"), 404, "not_found")
