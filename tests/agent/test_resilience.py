@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -167,6 +168,20 @@ async def test_a_pod_that_may_not_run_twice_has_failed_when_its_node_was_stopped
     pod = await client.get("pods", "p")
     assert phase(pod) == "Failed"
     assert dig(pod, "status", "reason") == "NodeShutdown"
+
+
+async def test_a_pod_whose_records_are_lost_is_not_said_to_have_been_stopped(
+    place: Place, client: Client, tmp_path: Path
+) -> None:
+    before = await started(client, tmp_path / "cue")
+    place.agent.kill()
+    (tmp_path / "cue" / "go").touch()
+    await no_longer_there(str(tmp_path / "cue"))
+    shutil.rmtree(next(place.server.data.glob(f"agent/sandbox/pods/{before['metadata']['uid']}")))
+    place.agent.start()
+    pod = await waits.until(client, "pods", "p", is_over)
+    assert (phase(pod), dig(pod, "status", "reason")) == ("Failed", "ContainerStatusUnknown")
+    assert "the machine was restarted, or they were removed" in dig(pod, "status", "message")
 
 
 async def test_a_node_says_when_its_agent_has_left(place: Place, client: Client) -> None:

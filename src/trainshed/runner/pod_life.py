@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from trainshed.aio.tasks import Tasks
 from trainshed.client.failures import Failure
@@ -15,7 +14,7 @@ from trainshed.client.requests import Delete
 from trainshed.kinds.reading import entries, number
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
-from trainshed.runner import adoption, pod_state, pod_status
+from trainshed.runner import adoption, pod_state, pod_status, stops
 from trainshed.runner.container_life import ContainerLife
 from trainshed.runner.engine import Found
 from trainshed.runner.furnishing import Furnishing, NotFurnished
@@ -23,9 +22,11 @@ from trainshed.runner.grace import Grace
 from trainshed.runner.logs import files, kept
 from trainshed.runner.plan import ContainerPlan
 from trainshed.runner.pod_plan import grace_of
+from trainshed.runner.pod_state import PodState
 from trainshed.runner.pod_status import PodView
 from trainshed.runner.reporting import Reporter
 from trainshed.runner.site import PODS, Site
+from trainshed.runner.stops import Stop
 
 log = logging.getLogger(__name__)
 
@@ -33,21 +34,9 @@ DRAIN_SECONDS: Final = 5.0
 TELL_SECONDS: Final = 2.0
 """After this long without an answer, how a pod ended is put on disk."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.5, 15.0
-_SHUTDOWN: Final = ("NodeShutdown", "the pod was ended because Trainshed was stopped on this machine")
-_DEADLINE: Final = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
 _SHOWN: Final = (("metadata", "labels"), ("metadata", "annotations"))
 """What containers may see of their pod in files, and others may change."""
-
-Why = Literal["deleted", "failed", "drained", "vanished"]
-"""Why a pod ends before its work does: wanted gone, broke a rule, we are being stopped, is gone already."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    why: Why
-    reason: str = ""
-    message: str = ""
 
 
 class PodLife:
@@ -57,11 +46,12 @@ class PodLife:
         site: Site,
         address: str,
         found: Iterable[Found] = (),
-        final: Object | None = None,
+        state: PodState | None = None,
     ) -> None:
-        """`found` is what a former agent left running, `final` the end of which it could not tell."""
+        """`found` is what a former agent left running, `state` what it has noted."""
         self.pod, self.site, self.address = pod, site, address
-        self._final = final
+        self._final = state.final if state is not None else None
+        self._was_drained = state is not None and state.drained
         self._adopted = adoption.adopt(pod, found)
         self._furnishing = Furnishing(self)
         self._lives = {
@@ -226,7 +216,7 @@ class PodLife:
         if not self._adopted.is_lost or self._goes_on:
             return False
         if text(self.pod, "spec", "restartPolicy") == "Never":
-            self.request(Stop("failed", *_SHUTDOWN), 0)
+            self.request(Stop("failed", *(stops.SHUTDOWN if self._was_drained else stops.LOST)), 0)
             return True
         for one in self._lives.values():
             one.start_anew()
@@ -309,7 +299,7 @@ class PodLife:
             if text(self.pod, "spec", "restartPolicy") != "Never":
                 await self._put_by()
                 return
-            self._stop = Stop("drained", *_SHUTDOWN)
+            self._stop = Stop("drained", *stops.SHUTDOWN)
         self._over = True
         self._sandboxed = False
         self._note_end()
@@ -374,7 +364,7 @@ class PodLife:
             seconds = number(self.pod, "spec", "activeDeadlineSeconds")
             passed = (self.site.clock() - self._began).total_seconds()
             if seconds is not None and passed >= seconds:
-                self.request(Stop("failed", *_DEADLINE), grace_of(self.pod))
+                self.request(Stop("failed", *stops.DEADLINE), grace_of(self.pod))
                 return
             await asyncio.sleep(min(60.0, seconds - passed) if seconds is not None else 60.0)
 

@@ -13,10 +13,11 @@ from trainshed.loop.cache import Cache
 from trainshed.runner import hosts, pod_state, pod_status
 from trainshed.runner.engine import Found
 from trainshed.runner.environment import Reference
-from trainshed.runner.pod_life import PodLife, Stop
+from trainshed.runner.pod_life import PodLife
 from trainshed.runner.pod_state import PodState
 from trainshed.runner.serving import Run
 from trainshed.runner.site import Site
+from trainshed.runner.stops import Stop
 
 log = logging.getLogger(__name__)
 
@@ -101,8 +102,7 @@ class Tenants:
 
     def _begin(self, uid: str, pod: Object) -> None:
         found, state = self._found.pop(uid, []), self._states.get(uid)
-        final = state.final if state is not None else None
-        self._lives[uid] = life = PodLife(pod, self._site, self._address(uid, pod), found, final)
+        self._lives[uid] = life = PodLife(pod, self._site, self._address(uid, pod), found, state)
         name = f"pod {life.namespace}/{life.name}"
         task = self._working[uid] = self._tasks.start(name, self._live(life), forever=False)
         task.add_done_callback(lambda _: self._ended(uid))
