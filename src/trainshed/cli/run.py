@@ -79,8 +79,15 @@ def _suffix() -> str:
 
 
 def _start_if_needed(where: Target) -> None:
-    if where.is_embedded:
+    if not where.is_embedded:
+        return
+    try:
         lifecycle.start(where.folder, Listen(None, None), lambda state: console.say(f"started {state.url}"))
+    except Trouble as trouble:
+        # Settings that became bad keep nobody from using what already runs.
+        if not lifecycle.find_all(where.folder).is_complete:
+            raise
+        console.say(f"warning: {trouble.message}; going on with what runs")
 
 
 async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool) -> int:

@@ -7,7 +7,7 @@ import platform
 from trainshed import __version__
 from trainshed.cli import invocation, output
 from trainshed.cli.options import DataDir, Format, Output, Verbose, folder_of
-from trainshed.compose import lifecycle
+from trainshed.compose import lifecycle, modes
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.lifecycle import Found
 from trainshed.compose.parts import AGENT, OPERATOR, Part
@@ -49,6 +49,7 @@ def _body(folder: DataFolder, found: Found) -> dict[str, object]:
         "log": str(folder.log),
         "auditLog": str(folder.audit),
         "cacheDir": str(folder.cache),
+        "settings": modes.read(folder).body(),
         "versions": {"trainshed": __version__, "python": python},
     }
     if server is not None:
@@ -76,6 +77,7 @@ def _rows(folder: DataFolder, found: Found, server: ServerState) -> dict[str, st
         "address": server.url,
         **output.reach(server),
         **_others(folder, found),
+        **modes.read(folder).rows(found.others),
         "kubeconfig": str(folder.kubeconfig),
         "data folder": str(folder.root),
         "log": str(folder.log),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import logging
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ import typer
 
 from trainshed.cli import invocation, output
 from trainshed.cli.options import DataDir, Verbose, folder_of
-from trainshed.compose import lifecycle, listening, logs, parts
+from trainshed.compose import lifecycle, listening, logs, modes, parts
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.lifecycle import Wish
 from trainshed.compose.listening import Listen
@@ -100,27 +101,32 @@ def up(
         None if config is None else str(config), relax, None if runner is None else runner.value
     )
     wish = Wish((parts.SERVER,) if server_only else parts.ALL, choices, terminal=foreground)
+    stop = invocation.command("down")
     if foreground:
         found = _stay(folder, listen, wish, verbose)
     else:
-        stop = invocation.command("down")
-        found = lifecycle.start(folder, listen, lambda state: _tell("ready", state, folder, stop), wish)
+        found = lifecycle.start(folder, listen, lambda state: _tell("ready", state, folder, wish, stop), wish)
     if found is not None:
-        _tell("already running", found, folder, invocation.command("down"))
+        _tell("already running", found, folder, wish, stop)
 
 
 def _stay(folder: DataFolder, listen: Listen, wish: Wish, verbose: bool) -> ServerState | None:
     logs.begin(logging.DEBUG if verbose else logging.INFO)
-    return lifecycle.run(folder, listen, lambda state: _tell("ready", state, folder, "Ctrl-C"), wish)
+    return lifecycle.run(folder, listen, lambda state: _tell("ready", state, folder, wish, "Ctrl-C"), wish)
 
 
-def _tell(how: str, state: ServerState, folder: DataFolder, stop: str) -> None:
+def _tell(how: str, state: ServerState, folder: DataFolder, wish: Wish, stop: str) -> None:
     config = shlex.quote(str(folder.kubeconfig))
+    is_whole = parts.AGENT in wish.parts
+    mode = modes.read(folder)
     rows = {
         "address": state.url,
         **output.reach(state),
+        **(mode.rows({}) if is_whole else {"runs": "the API only: nothing acts on objects, no pod runs"}),
         "kubeconfig": str(folder.kubeconfig),
         "use it": f"export KUBECONFIG={config}; kubectl get clustertrainingruntimes",
         "stop it": stop,
     }
     print(f"Trainshed is {how}.\n{output.pairs(rows)}", flush=True)
+    for missing in modes.absent_images(mode.settings) if is_whole else ():
+        print(f"warning: {missing}: pods with such images will not start", file=sys.stderr)

@@ -58,6 +58,10 @@ class Found:
     others: dict[PartName, State] = field(default_factory=dict)
     """The operator and the agent, where they run."""
 
+    @property
+    def is_complete(self) -> bool:
+        return self.server is not None and len(self.others) == len(parts.ALL) - 1
+
 
 def start(folder: DataFolder, listen: Listen, ready: Announce, wish: Wish = EVERYTHING) -> ServerState | None:
     """Have the parts running in the background; `ready` is called when all of them are.

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from trainshed.compose import capabilities, listening, packages, places, ports, statefile
+from trainshed.compose import capabilities, listening, modes, packages, places, ports, statefile
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.findings import Finding
 from trainshed.compose.statefile import ServerState
@@ -27,6 +27,7 @@ def examine(folder: DataFolder) -> list[Finding]:
         cgroups,
         gpus,
         environments,
+        lambda: config(folder),
     ]
     return [python(), *places.examine(folder), *(check() for check in checks)]
 
@@ -150,3 +151,17 @@ def environments() -> Finding:
     if found:
         return Finding("frameworks", "ok", ", ".join(found))
     return Finding("frameworks", "limited", "none in this environment", "training code cannot import one")
+
+
+def config(folder: DataFolder) -> Finding:
+    """Whether the settings can be read, and the environments they name are there."""
+    mode = modes.read(folder)
+    if mode.trouble:
+        return Finding(
+            "settings", "limited", mode.trouble, "nothing can be started with them", "correct the file"
+        )
+    missing = modes.absent_images(mode.settings)
+    if missing:
+        fix = "make the environment, or correct its path"
+        return Finding("settings", "limited", "; ".join(missing), "pods with such images do not start", fix)
+    return Finding("settings", "ok", mode.config or "none given")

@@ -64,6 +64,12 @@ def chosen(folder: DataFolder, choices: Choices) -> tuple[Choices, Settings]:
     return kept, found
 
 
+def config_of(folder: DataFolder) -> str:
+    """The file the settings come from; empty where there is none."""
+    named = _remembered(folder).config
+    return named or (str(folder.config) if folder.config.exists() else "")
+
+
 def remember(folder: DataFolder, kept: Choices) -> None:
     if kept != _remembered(folder):
         privatefiles.write(folder.choices, msgspec.json.encode(kept) + b"\n")
