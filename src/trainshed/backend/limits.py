@@ -75,16 +75,17 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._most(scope)
+        most, received = self._most(scope), 0
         if _promised(scope) > most:
+            await _drain(receive, most)
             raise too_large(most)
-        received = 0
 
         async def counted() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body") or b"")
             if received > most:
+                await _drain(receive, most)
                 raise too_large(most)
             return message
 
@@ -93,6 +94,15 @@ class BodyLimit:
     def _most(self, scope: Scope) -> int:
         is_upload = scope["path"] in UPLOAD_PATHS
         return self._settings.max_upload_bytes if is_upload else self._settings.max_body_bytes
+
+
+async def _drain(receive: Receive, most: int) -> None:
+    """Take a little more: clients that are cut off while they send do not see the answer."""
+    left, more = most, True
+    while more and left > 0:
+        message = await receive()
+        left -= len(message.get("body") or b"")
+        more = message.get("more_body", False)
 
 
 def too_large(most: int) -> Problem:

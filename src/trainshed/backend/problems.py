@@ -132,7 +132,7 @@ def of_validation(errors: Sequence[Mapping[str, JSON]]) -> Problem:
     """The first thing a request's model did not like, by the field's name; the others are counted."""
     first = errors[0] if errors else {}
     place = [part for part in first.get("loc") or ()]
-    source, names = (str(place[0]), place[1:]) if place else ("", [])
+    source, names = (str(place[0]), _said(place)) if place else ("", [])
     message = str(first.get("msg") or "the request does not fit").removeprefix("Value error, ")
     if first.get("type") == "json_invalid":
         return Problem(422, f"the body is not JSON: {message}", field="body")
@@ -140,6 +140,16 @@ def of_validation(errors: Sequence[Mapping[str, JSON]]) -> Problem:
     field = field_path(names) or source or None
     hint = "send JSON, with the header Content-Type: application/json" if place == ["body"] else None
     return Problem(422, f"{field}: {message}{more}" if field else message + more, field=field, hint=hint)
+
+
+def _said(place: Sequence[str | int]) -> Sequence[str | int]:
+    """The place in the caller's terms: a parameter is one word, forms that were tried are no part."""
+    if place[0] != "body":
+        return place[1:2]
+    return [part for part in place[1:] if part not in _FORMS and "[" not in str(part)]
+
+
+_FORMS = ("str", "int", "float", "bool")
 
 
 def field_path(names: Sequence[str | int]) -> str:
