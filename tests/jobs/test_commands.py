@@ -245,8 +245,11 @@ def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
             1,
             'there is no ClusterTrainingRuntime "torch-distribted"; did you mean "torch-distributed"?',
         ),
-        (("logs", "absent"), 1, 'no lines of a TrainJob "absent" are there or kept'),
-        (("describe", "absent"), 1, '"absent" not found'),
+        (("logs", "absent"), 1, 'there is no TrainJob "absent"'),
+        (("logs", "-f", "absent"), 1, 'there is no TrainJob "absent"'),
+        (("describe", "absent"), 1, 'there is no TrainJob "absent"'),
+        (("delete", "absent", "-n", "default"), 1, 'there is no TrainJob "absent" in namespace default'),
+        (("runtimes", "absent"), 1, 'there is no ClusterTrainingRuntime "absent"'),
         (("delete",), 2, "name the TrainJobs to delete"),
         (("preview", "-f", "absent.yaml"), 2, "cannot read absent.yaml"),
     ):

@@ -52,6 +52,17 @@ AFFINITY = {
             "needs nvidia.com/gpu 2, the largest node (g) has 1",
         ),
         (
+            a_pod("p", gpu="2"),
+            [a_node(), a_node("g", gpu="8", taints=[TAINT])],
+            "needs nvidia.com/gpu 2, node here has 0; node g has enough, but has taint "
+            "dedicated=training:NoSchedule, which it does not tolerate",
+        ),
+        (
+            with_spec(a_pod("p", gpu="2"), nodeSelector={"zone": "a"}),
+            [a_node(labels={"zone": "a"}), a_node("g", gpu="8")],
+            "needs nvidia.com/gpu 2, node here has 0; node g has enough, but not the label zone=a",
+        ),
+        (
             with_spec(a_pod("p", gpu="2"), nodeSelector={"name": "g"}),
             [a_node(), a_node("g", gpu="1")],
             "needs nvidia.com/gpu 2, node g has 1",

@@ -43,6 +43,16 @@ def test_the_state_is_the_strongest_claim(job: Object, state: str) -> None:
     assert summary.summarize(job).state == state
 
 
+def test_a_job_of_another_controller_says_whose_it_is() -> None:
+    job = a_job()
+    job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"
+    found = summary.summarize(job)
+    assert (found.state, found.message) == (
+        "Pending",
+        "managed by kueue.x-k8s.io/multikueue, not by Trainshed",
+    )
+
+
 def test_running_pods_make_a_running_job() -> None:
     found = summary.summarize(a_job(), None, [a_pod(), a_pod(1, "Pending")])
     assert (found.state, found.message) == ("Running", "1 of 2 pods running")

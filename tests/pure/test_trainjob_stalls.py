@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.pure.pod_objects import a_pod
+from tests.pure.pod_objects import a_jobset, a_pod
 from trainshed.controllers.trainjob import stalls
 from trainshed.kube.objects import JSON, Object
 
@@ -45,6 +45,19 @@ def test_a_job_is_short_of_pods_while_it_should_have_more(
     job: Object, pods: list[Object], is_short: bool
 ) -> None:
     assert bool(stalls.missing([job], pods).jobs) is is_short
+
+
+def test_a_jobset_of_another_controller_that_has_not_begun_is_told() -> None:
+    jobset = a_jobset()
+    jobset["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"
+    found = stalls.said(stalls.missing([], [], jobset))
+    assert found is not None
+    assert found.message == (
+        "waiting: jobset t is managed by kueue.x-k8s.io/multikueue, which has not started it"
+    )
+    jobset["status"]["replicatedJobsStatus"] = [{"name": "node", "ready": 2}]
+    assert not any(stalls.missing([], [], jobset))
+    assert not any(stalls.missing([], [], a_jobset()))
 
 
 def test_the_newest_refusal_counts_unless_a_pod_came_after_it() -> None:

@@ -56,6 +56,23 @@ def table(code: int = 1, trace: str = UNKNOWN) -> str:
             "torch.OutOfMemoryError: CUDA out of memory. Tried",
         ),
         ("KeyboardInterrupt\n", "KeyboardInterrupt"),
+        (
+            "Cloning into '/w'...\nfatal: '/x' does not appear to be a git repository\n"
+            "fatal: Could not read from remote repository.\n\nPlease make sure you have the rights\n",
+            "fatal: '/x' does not appear to be a git repository",
+        ),
+        (
+            "Cloning into '/w'...\ngit@example.org: Permission denied (publickey).\n"
+            "fatal: Could not read from remote repository.\n\nand the repository exists.\n",
+            "git@example.org: Permission denied (publickey).",
+        ),
+        (
+            "Cloning into '/w'...\nwarning: Could not find remote branch v9 to clone.\n"
+            "fatal: Remote branch v9 not found in upstream origin\n",
+            "fatal: Remote branch v9 not found in upstream origin",
+        ),
+        ("Cloning into '/w'...\nfatal: early EOF\n", "fatal: early EOF"),
+        ("fatal: no tags\nbash: line 3: foo: command not found\n", "bash: line 3: foo: command not found"),
         (table(-9, "Signal 9 (SIGKILL) received by PID 42"), "Signal 9 (SIGKILL) received by PID 42"),
         (table(3), "process 1 ended with exit code 3"),
         ("hello\nbash: line 2: tronchrun: command not found", "bash: line 2: tronchrun: command not found"),

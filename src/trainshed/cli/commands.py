@@ -26,6 +26,7 @@ from trainshed.cli import (
     runtimes,
     serve,
     status,
+    token,
     up,
     version,
 )
@@ -64,6 +65,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "kubeconfig": kubeconfig.kubeconfig,
     "operator": operator.operator,
     "serve": serve.serve,
+    "token": token.token,
     "doctor": doctor.doctor,
     "version": version.version,
 }

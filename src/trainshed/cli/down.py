@@ -5,7 +5,12 @@ from __future__ import annotations
 from trainshed.cli.options import DataDir, Verbose, folder_of
 from trainshed.compose import lifecycle
 
-_NAMES = {"server": "the server", "operator": "the operator", "agent": "the agent and its pods"}
+_NAMES = {
+    "server": "the server",
+    "operator": "the operator",
+    "agent": "the agent and its pods",
+    "backend": "the REST backend",
+}
 _SAID = {
     "stopped": "Stopped {name} (process {pid}).",
     "killed": "Killed {name} (process {pid}): it did not stop when asked. Nothing acknowledged is lost.",

@@ -81,9 +81,11 @@ def _print_kept(where: Target, name: str, wanted: tuple[int | None, int | None],
     found = keptlogs.find(root, namespace, name, *wanted)
     if not found:
         there = keptlogs.attempts(root, namespace, name)
-        kept = f" as asked for; kept are attempts {', '.join(map(str, there))}" if there else ""
+        if not there:
+            target.perform(where, lambda client: client.get(summary.TRAINJOBS, name, client.namespace))
+        kept = f" as asked for; kept are attempts {', '.join(map(str, there))}" if there else " yet"
         hint = f"see what it does with {PROGRAM} describe {name}{HERE}"
-        raise Trouble(f'no lines of a TrainJob "{name}" are there or kept{kept}', hint, FAILED)
+        raise Trouble(f'there are no lines of TrainJob "{name}"{kept}', hint, FAILED)
     keptlogs.show(found, options.container, Wish(tail=options.tail_lines, timestamps=options.timestamps))
 
 

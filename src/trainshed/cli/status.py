@@ -10,11 +10,11 @@ from trainshed.cli.options import DataDir, Format, Output, Verbose, folder_of
 from trainshed.compose import lifecycle, modes
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.lifecycle import Found
-from trainshed.compose.parts import AGENT, OPERATOR, Part
+from trainshed.compose.parts import AGENT, BACKEND, OPERATOR, Part
 from trainshed.compose.statefile import ServerState, State
 from trainshed.compose.trouble import HERE, PROGRAM, Trouble
 
-OTHERS = (OPERATOR, AGENT)
+OTHERS = (OPERATOR, AGENT, BACKEND)
 
 
 def status(data_dir: DataDir = None, form: Output = Format.table, verbose: Verbose = False) -> None:
@@ -68,6 +68,8 @@ def _part_body(folder: DataFolder, part: Part, state: State | None) -> dict[str,
     body: dict[str, object] = {"running": state is not None, "log": str(folder.log_of(part.name))}
     if state is not None:
         body |= {"pid": state.process.pid, "version": state.version, "startedAt": state.started}
+    if state is not None and state.url:
+        body["url"] = state.url
     return body
 
 
@@ -93,8 +95,9 @@ def _others(folder: DataFolder, found: Found) -> dict[str, str]:
 def _part_row(folder: DataFolder, part: Part, state: State | None) -> str:
     if state is None:
         return f"not running; start it with {invocation.command('up')}"
+    where = f", {state.url}" if state.url else ""
     older = "" if state.version == __version__ else f", version {state.version}"
-    return f"running (process {state.process.pid}{older}), log {folder.log_of(part.name)}"
+    return f"running (process {state.process.pid}{older}){where}, log {folder.log_of(part.name)}"
 
 
 def _version(version: str) -> str:

@@ -15,8 +15,14 @@ from trainshed.compose.trouble import CANNOT_START, FAILED, HERE, PROGRAM, Troub
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
+    from trainshed.kube.faults import Fault
 
 T = TypeVar("T")
+_KINDS = {
+    "trainjobs": ("TrainJob", "get -A"),
+    "clustertrainingruntimes": ("ClusterTrainingRuntime", "runtimes"),
+}
+"""What commands ask for by name, as a server's answer calls it; and the command that lists it."""
 
 Kubeconfig = Annotated[
     Path | None,
@@ -59,19 +65,27 @@ def perform(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
     import asyncio
 
     from trainshed.client.failures import Failure
-    from trainshed.kube.faults import Fault
+    from trainshed.kube.faults import Fault, NotFound
 
     try:
         return asyncio.run(_with_client(target, work))
+    except NotFound as fault:
+        raise absent(fault, target) from fault
     except Fault as fault:
-        raise refused(fault) from fault
+        raise Trouble(str(fault), "", FAILED) from fault
     except Failure as failure:
         hint = f"start it with {PROGRAM} up{HERE}" if target.is_embedded else "check --kubeconfig"
         raise Trouble(str(failure), hint, CANNOT_START) from failure
 
 
-def refused(fault: Exception) -> Trouble:
-    return Trouble(str(fault), "", FAILED)
+def absent(fault: Fault, target: Target) -> Trouble:
+    """One voice for all that is not there; the server's own where it does not say what."""
+    kind = _KINDS.get(fault.kind)
+    if kind is None or not fault.name:
+        return Trouble(str(fault), "", FAILED)
+    command, is_wide = kind[1], kind[0].startswith("Cluster")
+    place = f" in namespace {target.namespace}" if target.namespace and not is_wide else ""
+    return Trouble(f'there is no {kind[0]} "{fault.name}"{place}', f"see {PROGRAM} {command}{HERE}", FAILED)
 
 
 async def _with_client(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:

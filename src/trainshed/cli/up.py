@@ -13,7 +13,7 @@ import typer
 
 from trainshed.cli import invocation, output
 from trainshed.cli.options import DataDir, Verbose, folder_of
-from trainshed.compose import lifecycle, listening, logs, modes, parts
+from trainshed.compose import lifecycle, listening, logs, modes, parts, restplaces
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.lifecycle import Wish
 from trainshed.compose.listening import Listen
@@ -81,6 +81,10 @@ Config = Annotated[
 ServerOnly = Annotated[
     bool, typer.Option("--server-only", help="Only the API: nothing acts on objects, no pod runs.")
 ]
+BackendOption = Annotated[
+    bool | None,
+    typer.Option("--backend/--no-backend", help="The REST API beside it. Remembered.", show_default=False),
+]
 
 
 def up(
@@ -91,14 +95,15 @@ def up(
     runner: RunnerOption = None,
     config: Config = None,
     server_only: ServerOnly = False,
+    backend: BackendOption = None,
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Start the API server, the operator and the node agent."""
+    """Start the API server, the operator, the node agent and the REST backend."""
     listen = Listen(None if bind is None else listening.host(bind), port)
     folder = folder_of(data_dir)
     choices = Choices(
-        None if config is None else str(config), relax, None if runner is None else runner.value
+        None if config is None else str(config), relax, None if runner is None else runner.value, backend
     )
     wish = Wish((parts.SERVER,) if server_only else parts.ALL, choices, terminal=foreground)
     stop = invocation.command("down")
@@ -122,6 +127,7 @@ def _tell(how: str, state: ServerState, folder: DataFolder, wish: Wish, stop: st
     rows = {
         "address": state.url,
         **output.reach(state),
+        **_rest(folder, wish),
         **(mode.rows({}) if is_whole else {"runs": "the API only: nothing acts on objects, no pod runs"}),
         "kubeconfig": str(folder.kubeconfig),
         "use it": f"export KUBECONFIG={config}; kubectl get clustertrainingruntimes",
@@ -130,3 +136,9 @@ def _tell(how: str, state: ServerState, folder: DataFolder, wish: Wish, stop: st
     print(f"Trainshed is {how}.\n{output.pairs(rows)}", flush=True)
     for missing in modes.absent_images(mode.settings) if is_whole else ():
         print(f"warning: {missing}: pods with such images will not start", file=sys.stderr)
+
+
+def _rest(folder: DataFolder, wish: Wish) -> dict[str, str]:
+    """Where the REST backend is; it may still be starting, and answers as soon as it has."""
+    url = restplaces.last_url(folder) if parts.BACKEND in lifecycle.resolved(folder, wish).parts else ""
+    return {"REST API": f"{url} (see {url}/docs)"} if url else {}

@@ -21,6 +21,7 @@ ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 INDEX = "batch.kubernetes.io/job-completion-index"
 FINAL: tuple[State, ...] = ("Complete", "Failed")
 _JOBSETS_WORDS = re.compile(r"^jobset failed due to [^(:]*\(first failed job: [^()]*\): (?=\S)")
+_MANAGERS = ("", "trainer.kubeflow.org/trainjob-controller")
 _CLAIMED: tuple[State, ...] = (*FINAL, "Suspended", "Restarting", "Waiting")
 
 
@@ -97,7 +98,8 @@ def _state(job: Object, pods: Sequence[Object]) -> tuple[State, str]:
         return "Running", f"{len(running)} of {len(pods)} pods running"
     if any(int(entry.get("ready") or 0) for entry in dig(job, "status", "jobsStatus") or []):
         return "Running", ""
-    return "Pending", ""
+    manager = text(job, "spec", "managedBy")
+    return "Pending", f"managed by {manager}, not by Trainshed" if manager not in _MANAGERS else ""
 
 
 def _nodes(job: Object, jobset: Object | None) -> int:

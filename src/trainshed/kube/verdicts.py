@@ -25,6 +25,12 @@ _TOOLS: Final = re.compile(
     r"|^fatal: |unrecognized arguments|invalid choice|syntax error|No module named|Segmentation fault"
     r"|Bus error|[Oo]ut of memory|No space left on device|^Killed$|ORTE was unable|^ERROR: "
 )
+_FATAL: Final = "fatal: "
+_LOST: Final = re.compile(
+    r"Could not read from remote|hung up unexpectedly|early EOF|index-pack failed|unpack-objects failed"
+    r"|clone of .* into submodule path|protocol error"
+)
+"""What git adds when something else went wrong."""
 _SIGNAL: Final = re.compile(r"Signal \d+ \(\w+\) received by PID \d+")
 _TABLE: Final = re.compile(r"^exitcode\s*:\s*(-?\d+)")
 _TABLE_RANK: Final = re.compile(r"^rank\s*:\s*(\d+) \(local_rank")
@@ -53,7 +59,18 @@ def _exception(lines: Sequence[str]) -> str:
 
 
 def _tool(lines: Sequence[str]) -> str:
-    return _last(lines, lambda line: _TOOLS.search(line) is not None)
+    found = _last(lines, lambda line: _TOOLS.search(line) is not None)
+    return _of_git(lines) if found.startswith(_FATAL) else found
+
+
+def _of_git(lines: Sequence[str]) -> str:
+    """Its first complaint with a cause; ssh's, where git only says that it lost the other side."""
+    complaints = [line for line in lines if line.startswith(_FATAL)]
+    telling = next((line for line in complaints if not _LOST.search(line)), "")
+    if telling:
+        return telling
+    before = lines[: lines.index(complaints[0])]
+    return _last(before, lambda line: not line.startswith("Cloning into")) or complaints[0]
 
 
 def _signal(lines: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from trainshed.controllers.scheduler.needs import Need
 from trainshed.controllers.scheduler.nodes import Node, Refusal
 
 _MOST_NAMED = 4
+_PASSING = ("not ready", "cordoned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def why(candidate: Candidate, board: Board, head: Candidate | None) -> Reason:
     for need in wanted:
         if refused := _refused(need, rooms, board):
             return refused
-        if too_large := _too_large(need, _willing(need, rooms, board), len(rooms)):
+        if too_large := _too_large(need, rooms, board):
             return too_large
     if too_many := _too_many(wanted, rooms, board):
         return too_many
@@ -80,7 +81,7 @@ def _refused(need: Need, rooms: Sequence[Room], board: Board) -> Reason | None:
     if len(refusals) < len(rooms):
         return None
     node, refusal = refusals[0]
-    lasting = refusal.why not in ("not ready", "cordoned")
+    lasting = refusal.why not in _PASSING
     return Reason(
         _refusal_words(node, refusal, [room.node for room in rooms]), ("refused", refusal.why), lasting
     )
@@ -108,15 +109,39 @@ def _label(node: Node, key: str) -> str:
     return f"{key}={node.labels[key]}" if key in node.labels else f"no {key}"
 
 
-def _too_large(need: Need, willing: Sequence[Room], nodes: int) -> Reason | None:
-    """Each node lacks something even when it is empty."""
+def _too_large(need: Need, rooms: Sequence[Room], board: Board) -> Reason | None:
+    """Each node that would take it lacks something even when it is empty."""
+    willing = _willing(need, rooms, board)
     lacks = [_lack(need.requests, room.node.room) for room in willing]
     if not lacks or not all(lacks):
         return None
     name = min(lacks, key=len)[0]
     most = max(willing, key=lambda room: room.node.room.get(name, 0))
-    has = f"{_this(most, willing, nodes)} has {amounts.written(name, most.node.room.get(name, 0))}"
-    return Reason(f"needs {_amount(name, need.requests[name])}, {has}", ("never", name), lasting=True)
+    has = f"{_this(most, willing, len(rooms))} has {amounts.written(name, most.node.room.get(name, 0))}"
+    words, lasting = _unwilling(need, rooms, board)
+    said = f"needs {_amount(name, need.requests[name])}, {has}{words}"
+    return Reason(said, ("never", name, "unwilling" if words else ""), lasting)
+
+
+def _unwilling(need: Need, rooms: Sequence[Room], board: Board) -> tuple[str, bool]:
+    """A node that has enough and does not take it, in words; and whether it will stay so."""
+    for room in rooms:
+        refusal = board.refusal(room, need)
+        if refusal is not None and not _lack(need.requests, room.node.room):
+            return f"; node {room.node.name} has enough, but {_but(refusal)}", refusal.why not in _PASSING
+    return "", True
+
+
+def _but(refusal: Refusal) -> str:
+    match refusal.why:
+        case "label":
+            return f"not the label {refusal.what}"
+        case "affinity":
+            return f"does not fit its node affinity {refusal.what}"
+        case "taint":
+            return f"has taint {refusal.what}, which it does not tolerate"
+        case "cordoned" | "not ready":
+            return f"is {refusal.why}"
 
 
 def _too_many(wanted: Sequence[Need], rooms: Sequence[Room], board: Board) -> Reason | None:

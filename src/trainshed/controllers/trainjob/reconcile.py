@@ -182,7 +182,7 @@ class Keeper:
 
     async def _look_closer(self, found: Pass, pods: list[Object]) -> Verdict | None:
         """What no pod tells, once something has been missing for longer than a start takes."""
-        missing = stalls.missing(_jobs(found.jobset, found.world), pods)
+        missing = stalls.missing(_jobs(found.jobset, found.world), pods, found.jobset)
         if not any(missing) or lifetimes.is_finished({"status": found.status}):
             self.stalled.pop(found.key, None)
             return None

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from trainshed.controllers.trainjob.verdicts import Verdict, waiting
+from trainshed.kinds.jobset import labels
 from trainshed.kinds.reading import is_true, number
 from trainshed.kube import conditions, owners, verdicts
 from trainshed.kube.objects import Object, dig, text
@@ -18,6 +19,7 @@ PATIENCE: Final = 5.0
 REFUSED: Final = "FailedCreate"
 _SCHEDULERS: Final = ("", "default-scheduler")
 _MANAGERS: Final = ("", "kubernetes.io/job-controller")
+_BEGUN: Final = ("active", "ready", "succeeded", "failed")
 _PREFIX: Final = "Error creating: "
 _POD_NAME: Final = re.compile(r'\bpods? "[^"]*"', re.IGNORECASE)
 
@@ -45,15 +47,21 @@ class Missing(NamedTuple):
     """Jobs with fewer pods than they want."""
     pods: Sequence[Object]
     """Pods left to somebody else's scheduler."""
+    jobsets: Sequence[Object] = ()
+    """A JobSet left to somebody else's controller, which has not begun."""
 
 
-def missing(jobs: Iterable[Object], pods: Sequence[Object]) -> Missing:
+def missing(jobs: Sequence[Object], pods: Sequence[Object], jobset: Object | None = None) -> Missing:
     short = [job for job in jobs if _is_active(job) and not _is_elsewhere(job) and _is_short(job, pods)]
-    return Missing(short, [pod for pod in pods if _is_left_to_others(pod)])
+    foreign = [jobset] if jobset is not None and _is_foreign(jobset) and not jobs else []
+    return Missing(short, [pod for pod in pods if _is_left_to_others(pod)], foreign)
 
 
 def said(found: Missing) -> Verdict | None:
     """The verdict that needs no further questions."""
+    for jobset in found.jobsets:
+        name, manager = text(jobset, "metadata", "name"), text(jobset, "spec", "managedBy")
+        return waiting("ManagedByOther", f"jobset {name} is managed by {manager}, which has not started it")
     for job in found.jobs:
         if (manager := _manager(job)) not in _MANAGERS:
             name = text(job, "metadata", "name")
@@ -117,6 +125,13 @@ def _is_elsewhere(job: Object) -> bool:
 
 def _manager(job: Object) -> str:
     return text(job, "spec", "managedBy")
+
+
+def _is_foreign(jobset: Object) -> bool:
+    """Whether another controller was asked to look after it, and shows no sign of having begun."""
+    is_other = text(jobset, "spec", "managedBy") not in ("", labels.MANAGER)
+    counts = dig(jobset, "status", "replicatedJobsStatus") or []
+    return is_other and not any(entry.get(state) for entry in counts for state in _BEGUN)
 
 
 def _is_short(job: Object, pods: Iterable[Object]) -> bool:
