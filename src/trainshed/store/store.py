@@ -186,8 +186,8 @@ class Store:
         event loop wait for the interpreter lock several times.
         """
         writes, self._outbox = self._outbox, []
-        for write in writes:
-            self._writer.enqueue(write)
+        if writes:
+            self._writer.enqueue(writes)
 
     def _previous(self, key: Key, before: Record | None) -> int:
         if before is not None:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -50,20 +51,14 @@ class Listener:
     compacted: Callable[[int], None]
 
 
-class _Nudge:
-    """Wakes the thread to look around."""
-
-
-_NUDGE = _Nudge()
-
-
 class Writer:
     def __init__(self, database: Database, settings: Settings, listener: Listener) -> None:
         self._database = database
         self._settings = settings
         self._listener = listener
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[Write | _Nudge | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[Write] | None] = SimpleQueue()
+        self._taken: deque[Write] = deque()
         self._compaction = Compaction(database.compacted, settings.compaction_step)
         self._pages = 0
         self._lost_epoch = -1
@@ -71,12 +66,13 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
-    def enqueue(self, write: Write) -> None:
-        self._queue.put(write)
+    def enqueue(self, writes: list[Write]) -> None:
+        """Many at once: each item of the queue makes two threads fight for the interpreter."""
+        self._queue.put(writes)
 
     def compact(self, revision: int) -> None:
         self._compaction.ask(revision)
-        self._queue.put(_NUDGE)
+        self._queue.put([])  # wakes the thread to look around
 
     async def close(self) -> None:
         """Finish what is queued and end the thread; raises when that takes too long."""
@@ -103,21 +99,26 @@ class Writer:
             self._end()
 
     def _collect(self) -> tuple[list[Write], bool]:
-        """Everything queued, up to the size of a batch; waits when there is nothing else to do."""
+        """What is queued, up to the size of a batch; waits when there is nothing else to do."""
+        goes_on = self._take()
         batch: list[Write] = []
         size = 0
+        while self._taken and len(batch) < self._settings.batch_rows and size < self._settings.batch_bytes:
+            batch.append(self._taken.popleft())
+            size += len(batch[-1].record.value)
+        return batch, goes_on or bool(self._taken)
+
+    def _take(self) -> bool:
+        """Move everything queued to what is taken; False when nothing will follow it."""
         try:
-            item = self._queue.get(block=not self._has_chores)
+            item = self._queue.get(block=not (self._taken or self._has_chores))
             while item is not None:
-                if isinstance(item, Write):
-                    batch.append(item)
-                    size += len(item.record.value)
-                    if len(batch) >= self._settings.batch_rows or size >= self._settings.batch_bytes:
-                        return batch, True
+                self._taken += item
                 item = self._queue.get_nowait()
         except Empty:
-            return batch, True
-        return batch, False
+            return True
+        self._queue.put(None)  # for the next time, should there be one
+        return False
 
     def _commit(self, batch: list[Write]) -> None:
         # What was queued on top of lost writes has been answered by the event loop, or will be in a moment.
