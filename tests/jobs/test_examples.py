@@ -35,6 +35,14 @@ def test_the_example_runs_to_its_end(shed: Whole, folder: str, job: str, words: 
     shed.kubectl("delete", "-k", str(EXAMPLES / folder))
 
 
+def test_the_index_names_every_example_and_all_commands_start_in_its_folder() -> None:
+    index = (EXAMPLES / "README.md").read_text()
+    folders = [folder.name for folder in sorted(EXAMPLES.iterdir()) if folder.is_dir()]
+    assert [name for name in folders if f"[{name}]({name})" not in index] == []
+    pages = [page for page in EXAMPLES.glob("*/README.md") if "examples/" in page.read_text()]
+    assert pages == []
+
+
 def test_the_first_trainjob_runs_to_its_end(shed: Whole) -> None:
     shed.kubectl("apply", "-f", str(EXAMPLES / "01-first-trainjob"))
     shed.finish("first-trainjob")
