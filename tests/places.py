@@ -38,7 +38,9 @@ class Place:
         )
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "trainshed", *arguments, "--data-dir", str(self.root)]
+        # Few tests are about the REST backend, so the others do not wait for its start.
+        alone = ["--no-backend"] if arguments[:1] == ("up",) and "--backend" not in arguments else []
+        return [sys.executable, "-m", "trainshed", *arguments, *alone, "--data-dir", str(self.root)]
 
     def surroundings(self) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "error", **self.environment}

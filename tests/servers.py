@@ -91,7 +91,7 @@ class Server:
         command = [
             "up",
             "--foreground",
-            *(["--server-only"] if self.alone else []),
+            *(["--server-only"] if self.alone else ["--no-backend"]),
             "--data-dir",
             str(self.data),
             "--port",

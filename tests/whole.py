@@ -46,7 +46,9 @@ class Whole:
         return {**self.cluster.environment(), "PATH": path, "TRAINSHED_HOME": str(self.data)}
 
     def up(self, *options: str) -> None:
-        ran = self.trainshed("up", "--port", "0", *options)
+        """Start it; without the REST backend, which few tests need, unless that is asked for."""
+        backend = () if "--backend" in options else ("--no-backend",)
+        ran = self.trainshed("up", "--port", "0", *backend, *options)
         assert ran.code == 0, f"{ran.err}\n{self.logs()}"
 
     def trainshed(self, *words: str, cwd: Path | None = None, seconds: float = SECONDS) -> Ran:
@@ -116,9 +118,9 @@ class Whole:
         return pid
 
     def logs(self) -> str:
-        """The ends of the three processes' logs."""
+        """The ends of the processes' logs."""
         ends = []
-        for name in ("server", "operator", "agent"):
+        for name in ("server", "operator", "agent", "backend"):
             file = self.data / f"{name}.log"
             if file.exists():
                 ends.append(f"--- {name}.log\n{file.read_text(errors='replace')[-2000:]}")

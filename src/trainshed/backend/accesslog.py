@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -14,6 +18,19 @@ from trainshed.kube.objects import encode
 
 log = logging.getLogger("trainshed.backend.access")
 faults_log = logging.getLogger(__name__)
+
+MOST_BYTES = 10_000_000
+_ROUTINE = ("/healthz", "/readyz", "/metrics")
+
+
+def begin(file: Path | None, level: int = logging.INFO) -> None:
+    """Let lines be nothing but JSON: to a file that does not grow for ever, or to the standard error."""
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if file is not None:
+        handler = RotatingFileHandler(file, maxBytes=MOST_BYTES, backupCount=1, encoding="utf-8", delay=True)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log.handlers, log.propagate = [handler], False
+    log.setLevel(level)
 
 
 class AccessLog:
@@ -41,7 +58,10 @@ class AccessLog:
         try:
             await self._guarded(scope, receive, noted, lambda: status)
         finally:
-            log.info("%s", encode(_line(scope, request_id, status, sent, time.monotonic() - began)).decode())
+            level = logging.DEBUG if scope["path"] in _ROUTINE else logging.INFO
+            log.log(
+                level, "%s", encode(_line(scope, request_id, status, sent, time.monotonic() - began)).decode()
+            )
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send, status: Callable[[], int]) -> None:
         try:
@@ -68,6 +88,7 @@ def _line(scope: Scope, request_id: str, status: int, sent: int, seconds: float)
     """Never a query, a header or a body: they may hold what is nobody else's business."""
     client = scope.get("client")
     return {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "request_id": request_id,
         "user": scope.get("state", {}).get("user"),
         "client": client[0] if client else None,

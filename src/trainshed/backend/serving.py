@@ -12,6 +12,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from trainshed.backend import accesslog
 from trainshed.backend import app as apps
 from trainshed.backend.plane import Plane
 from trainshed.backend.settings import Settings
@@ -29,20 +30,6 @@ class Certificate:
     key: Path
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections from now on. Raises `OSError`."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host, port))
-        found.listen(BACKLOG)
-    except BaseException:
-        found.close()
-        raise
-    return found
-
-
 async def serve(
     settings: Settings,
     config: Config,
@@ -51,6 +38,7 @@ async def serve(
     certificate: Certificate | None = None,
 ) -> None:
     """Serve until cancelled."""
+    accesslog.begin(settings.access_log)
     app = apps.build(settings, Plane(config))
     server = _Server(_configured(app, settings, certificate))
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="serve")

@@ -35,6 +35,8 @@ class Settings:
     """The node agent's folder of logs, where it runs on this machine."""
     operator_socket: Path | None = None
     """Where the operator on this machine tells of its reconciles."""
+    access_log: Path | None = None
+    """Where each request leaves a line; None is the standard error."""
     presets: Mapping[str, Preset] = field(default_factory=lambda: MappingProxyType({}))
     sweep_seconds: float = 60.0
     orphan_seconds: float = 60.0

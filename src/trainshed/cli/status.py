@@ -94,7 +94,8 @@ def _others(folder: DataFolder, found: Found) -> dict[str, str]:
 
 def _part_row(folder: DataFolder, part: Part, state: State | None) -> str:
     if state is None:
-        return f"not running; start it with {invocation.command('up')}"
+        wanted = ("up", "--backend") if part is BACKEND else ("up",)
+        return f"not running; start it with {invocation.command(*wanted)}"
     where = f", {state.url}" if state.url else ""
     older = "" if state.version == __version__ else f", version {state.version}"
     return f"running (process {state.process.pid}{older}){where}, log {folder.log_of(part.name)}"

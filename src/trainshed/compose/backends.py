@@ -17,7 +17,7 @@ from trainshed.backend.serving import Certificate
 from trainshed.backend.settings import Settings
 from trainshed.client import kubeconfig
 from trainshed.client.failures import Failure
-from trainshed.compose import backendsettings, companion, trouble
+from trainshed.compose import backendsettings, companion, restplaces, trouble
 from trainshed.compose.trouble import WRONG_USAGE, Trouble
 from trainshed.kube.objects import JSON
 
@@ -45,7 +45,7 @@ def run(wish: Wish, ready: Callable[[str, str], None]) -> None:
         raise Trouble(str(failure), hint) from failure
     listener = opened(wish.host, wish.port)
     try:
-        address = url(listener, wish.certificate is not None)
+        address = restplaces.url(listener, secure=wish.certificate is not None)
         uvloop.run(
             companion.until_told(
                 serving.serve(
@@ -60,17 +60,11 @@ def run(wish: Wish, ready: Callable[[str, str], None]) -> None:
 def opened(host: str, port: int) -> socket.socket:
     """A socket that listens there. Raises `Trouble`."""
     try:
-        return serving.listening(host, port)
+        return restplaces.listening(host, port)
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         hint = "use --port 0 for any free port" if taken else "choose another address with --bind and --port"
         raise Trouble(f"cannot listen on {host}:{port} ({error.strerror or error})", hint) from error
-
-
-def url(listener: socket.socket, secure: bool = False) -> str:
-    host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    return f"{'https' if secure else 'http'}://{shown}:{port}"
 
 
 def _settings(config: Path | None) -> Settings:

@@ -1,6 +1,8 @@
 """The table [backend] of the settings file, as tomllib gives it; pure. ValueError names the key.
 
 [backend]
+port = 8000
+bind = "127.0.0.1"
 rate_per_second = 50
 max_upload_bytes = 33554432
 [backend.presets.small]
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from trainshed.backend.settings import Preset, Settings
@@ -26,17 +29,50 @@ _NUMBERS = {
     "rate_burst": (1, 1_000_000),
 }
 _SECONDS = ("rate_per_second", "sweep_seconds", "orphan_seconds", "grace_seconds")
-_KEYS = ("create_namespaces", *_NUMBERS, *_SECONDS, "presets")
+_ADDRESS = ("bind", "port", "cert", "key")
+_KEYS = (*_ADDRESS, "create_namespaces", *_NUMBERS, *_SECONDS, "presets")
 _PRESET = tuple(field.name for field in dataclasses.fields(Preset))
 
 
 def parsed(table: JSON) -> Settings:
     _only(table, "backend", _KEYS)
-    values: dict[str, JSON] = {key: _checked(key, table[key]) for key in table if key != "presets"}
+    address(table)
+    ours = [key for key in table if key not in (*_ADDRESS, "presets")]
+    values: dict[str, JSON] = {key: _checked(key, table[key]) for key in ours}
     presets = table.get("presets", {})
     _only(presets, "backend.presets", None)
     made = {name: _preset(f"backend.presets.{name}", name, preset) for name, preset in presets.items()}
     return dataclasses.replace(Settings(), **values, presets=MappingProxyType(made))
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the backend of `trainshed up` listens."""
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+    """None: the last one, at first 8000, else any."""
+    certificate: tuple[str, str] | None = None
+
+    @property
+    def is_near(self) -> bool:
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+
+def address(table: Object) -> Address:
+    """Elsewhere than on this machine tokens travel encrypted or not at all."""
+    words = {key: table[key] for key in ("bind", "cert", "key") if key in table}
+    for key, value in words.items():
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"backend.{key} must be a text, not {value!r}")
+    if ("cert" in words) != ("key" in words):
+        raise ValueError("backend.cert and backend.key belong together")
+    port = _whole("backend.port", table["port"], 0, 65535) if "port" in table else None
+    pair = (words["cert"], words["key"]) if "cert" in words else None
+    found = Address(words.get("bind", "127.0.0.1"), port, pair)
+    if not found.is_near and pair is None:
+        raise ValueError(f"backend.bind {found.host!r} is not this machine only: it needs cert and key")
+    return found
 
 
 def _only(table: JSON, where: str, known: tuple[str, ...] | None) -> None:

@@ -141,8 +141,9 @@ class _Companion:
     def _announce(self) -> None:
         folder, chosen = self.order.folder, self.order.settings
         note = folder.note(self.part.name)
-        digest = settings.digest(chosen, self.part)
-        state = State(processes.this(), __version__, partprocess.now(), digest, chosen.runner)
+        digest = settings.digest(chosen, self.part, self.order.backend)
+        url = self.order.url
+        state = State(processes.this(), __version__, partprocess.now(), digest, chosen.runner, url)
         try:
             statefile.write(note, state)
         except OSError as error:

@@ -20,7 +20,7 @@ class DataFolder:
         return self.root / "kubeconfig"
 
     def note(self, part: str) -> Path:
-        """Which process is the part (server, operator, agent) at the moment."""
+        """Which process is the part (server, operator, agent, backend) at the moment."""
         return self.root / f"{part}.json"
 
     def log_of(self, part: str) -> Path:
@@ -48,6 +48,16 @@ class DataFolder:
     def choices(self) -> Path:
         """What the last `up` was told on the command line."""
         return self.root / "up.json"
+
+    @property
+    def rest(self) -> Path:
+        """Where the REST backend listened the last time."""
+        return self.root / "rest.json"
+
+    @property
+    def access_log(self) -> Path:
+        """Requests to the REST backend, one line of JSON each."""
+        return self.root / "backend-access.log"
 
     @property
     def audit(self) -> Path:

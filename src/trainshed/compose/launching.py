@@ -17,7 +17,7 @@ from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.interrupts import Noted
 from trainshed.compose.orders import Order
 from trainshed.compose.partprocess import READY, START_SECONDS
-from trainshed.compose.parts import Part
+from trainshed.compose.parts import BACKEND, Part
 from trainshed.compose.trouble import Trouble
 
 LOG_BYTES = 10_000_000
@@ -35,10 +35,10 @@ class Launched:
 def launch(part: Part, order: Order, *, terminal: bool = False) -> Launched:
     """The part's process. It holds the turn with us: if we are killed, it still counts as being started."""
     reading, writing = os.pipe()
-    told = replace(order, report=writing)
+    told = replace(order if part is BACKEND else order.for_others(), report=writing)
     # -P: a file in the folder `up` was called from must not pass for one of our modules.
     command = [sys.executable, "-P", "-m", part.module, told.written()]
-    kept = (writing,) if order.turn is None else (writing, order.turn)
+    kept = tuple(number for number in (writing, told.turn, told.listener) if number is not None)
     try:
         with _output(part, order.folder, terminal) as output:
             child = subprocess.Popen(
@@ -58,10 +58,13 @@ def launch(part: Part, order: Order, *, terminal: bool = False) -> Launched:
 
 
 def await_ready(launched: Sequence[Launched], note: Noted, folder: DataFolder) -> bool:
-    """Wait until every part has said that it is ready; False when a signal came first. Raises `Trouble`."""
+    """Wait until every part has said that it is ready; False when a signal came first. Raises `Trouble`.
+
+    Nobody needs to wait for the backend: its socket listens already, and requests wait there.
+    """
     deadline = time.monotonic() + START_SECONDS
     waiting = {one.report: one for one in launched}
-    while waiting:
+    while any(one.part is not BACKEND for one in waiting.values()):
         left = max(0.0, deadline - time.monotonic())
         heard = select.select([*waiting, note.wakeup], [], [], left)[0]
         if note.signal:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
 
 from trainshed.compose import (
     foreground,
@@ -13,6 +13,7 @@ from trainshed.compose import (
     partprocess,
     parts,
     processes,
+    restplaces,
     serverprocess,
     settings,
     statefile,
@@ -23,7 +24,7 @@ from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.launching import Launched
 from trainshed.compose.listening import Listen
 from trainshed.compose.orders import Order
-from trainshed.compose.parts import AGENT, SERVER, Part, PartName
+from trainshed.compose.parts import AGENT, BACKEND, SERVER, Part, PartName
 from trainshed.compose.settings import Choices
 from trainshed.compose.statefile import ServerState, State
 from trainshed.compose.trouble import HERE, PROGRAM, Trouble
@@ -56,11 +57,11 @@ class Found:
 
     server: ServerState | None = None
     others: dict[PartName, State] = field(default_factory=dict)
-    """The operator and the agent, where they run."""
+    """The operator, the agent and the backend, where they run."""
 
     @property
     def is_complete(self) -> bool:
-        return self.server is not None and len(self.others) == len(parts.ALL) - 1
+        return self.server is not None and all(part.name in self.others for part in parts.CORE[1:])
 
 
 def start(folder: DataFolder, listen: Listen, ready: Announce, wish: Wish = EVERYTHING) -> ServerState | None:
@@ -72,20 +73,30 @@ def start(folder: DataFolder, listen: Listen, ready: Announce, wish: Wish = EVER
     folder.make()
     with turns.taken(folder, TURN_SECONDS, make=True) as turn:
         server = _server(folder, listen)
+        wish = resolved(folder, wish)
         chosen = _settled(folder, wish)
         missing = [part for part in wish.parts if statefile.running_any(folder.note(part.name)) is None]
         if not missing:
             return server
         host, port = listen.preferring(statefile.read(folder.state), folder.kubeconfig)
         order = Order(str(folder.root), str(folder.cache), turn=turn, host=host, port=port, settings=chosen)
-        _spawn(missing, order, wish.terminal, ready)
+        with restplaces.opened(order) if BACKEND in missing else nullcontext(order) as told:
+            _spawn(missing, told, wish.terminal, ready)
     return None
+
+
+def resolved(folder: DataFolder, wish: Wish) -> Wish:
+    """The wish without the backend where nobody wants it, now or the last time. Raises `Trouble`."""
+    if wish.parts == (SERVER,) or settings.wants_backend(folder, wish.choices):
+        return wish
+    return replace(wish, parts=tuple(part for part in wish.parts if part is not BACKEND))
 
 
 def run(folder: DataFolder, listen: Listen, ready: Announce, wish: Wish = EVERYTHING) -> ServerState | None:
     """Run the parts until a signal ends them; a server that already runs is returned instead."""
     if wish.parts == (SERVER,):
         return _serve(folder, listen, ready)
+    wish = resolved(folder, wish)
     with foreground.ending_all(lambda: stop(folder)) as announced:
 
         def announce(state: ServerState) -> None:
@@ -145,9 +156,14 @@ def _settled(folder: DataFolder, wish: Wish) -> Settings:
     if wish.parts == (SERVER,):
         return Settings()
     kept, chosen = settings.chosen(folder, wish.choices)
-    for part in wish.parts:
+    table = settings.backend_table(folder, wish.choices)
+    for part in parts.ALL[1:]:
         state = statefile.running_any(folder.note(part.name))
-        if part is not SERVER and state is not None and state.settings != settings.digest(chosen, part):
+        if state is None:
+            continue
+        if part not in wish.parts:
+            _end(state, part)
+        elif state.settings != settings.digest(chosen, part, table):
             _end_outdated(part, state, chosen)
     settings.remember(folder, kept)
     return chosen

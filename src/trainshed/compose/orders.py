@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from trainshed.compose.datafolder import DataFolder
+from trainshed.kube.objects import Object
 from trainshed.runner.settings import Settings
 
 
@@ -24,6 +25,12 @@ class Order:
     settings: Settings = field(default_factory=Settings)
     drain: bool = False
     """Only end what a former life left behind."""
+    listener: int | None = None
+    """The descriptor of a socket that was opened for it, and keeps listening when it starts over."""
+    url: str = ""
+    """Where that socket is reached."""
+    backend: Object = field(default_factory=dict)
+    """The table [backend] of the settings."""
 
     @property
     def folder(self) -> DataFolder:
@@ -31,6 +38,10 @@ class Order:
 
     def written(self) -> str:
         return msgspec.json.encode(asdict(self)).decode()
+
+    def for_others(self) -> Order:
+        """Without what only the backend is to know and hold."""
+        return replace(self, listener=None, url="", backend={})
 
     def for_another_life(self) -> Order:
         """The same for a process that starts over, when nobody waits for its report any more."""

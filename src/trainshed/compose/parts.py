@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-PartName = Literal["server", "operator", "agent"]
+PartName = Literal["server", "operator", "agent", "backend"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,10 @@ class Part:
 SERVER = Part("server", 15.0)
 OPERATOR = Part("operator", 15.0)
 AGENT = Part("agent", 90.0)  # its pods end first, and each has a grace period
+BACKEND = Part("backend", 20.0)  # requests under way end first
 
-ALL = (SERVER, OPERATOR, AGENT)
-LEAVING_ORDER = (OPERATOR, AGENT, SERVER)
+CORE = (SERVER, OPERATOR, AGENT)
+"""Without these nothing runs."""
+ALL = (*CORE, BACKEND)
+LEAVING_ORDER = (BACKEND, OPERATOR, AGENT, SERVER)
 """Nobody makes pods while they end, and what becomes of them is still told to the server."""

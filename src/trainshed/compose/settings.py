@@ -11,6 +11,8 @@ labels = { zone = "a" }
 taints = ["dedicated=training:NoSchedule"]
 [logs]
 keep = "7d"
+[backend]
+port = 8000
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ from typing import get_args
 import msgspec
 
 from trainshed.apiserver.access import privatefiles
-from trainshed.compose import trouble
+from trainshed.compose import backendsettings, trouble
 from trainshed.compose.datafolder import DataFolder
-from trainshed.compose.parts import OPERATOR, Part
+from trainshed.compose.parts import BACKEND, OPERATOR, Part
 from trainshed.compose.trouble import WRONG_USAGE, Trouble
 from trainshed.kube import names, quantities
 from trainshed.kube.objects import JSON, Object
@@ -46,6 +48,7 @@ class Choices:
     config: str | None = None
     relax: bool | None = None
     runner: str | None = None
+    backend: bool | None = None
 
     def over(self, former: Choices) -> Choices:
         said = {name: value for name, value in asdict(self).items() if value is not None}
@@ -64,6 +67,10 @@ def chosen(folder: DataFolder, choices: Choices) -> tuple[Choices, Settings]:
     return kept, found
 
 
+def wants_backend(folder: DataFolder, choices: Choices) -> bool:
+    return choices.over(_remembered(folder)).backend is not False
+
+
 def config_of(folder: DataFolder) -> str:
     """The file the settings come from; empty where there is none."""
     named = _remembered(folder).config
@@ -75,24 +82,41 @@ def remember(folder: DataFolder, kept: Choices) -> None:
         privatefiles.write(folder.choices, msgspec.json.encode(kept) + b"\n")
 
 
-def digest(settings: Settings, part: Part) -> str:
+def backend_table(folder: DataFolder, choices: Choices | None = None) -> Object:
+    """The table [backend] of the file that counts. Raises `Trouble`."""
+    named = (choices or Choices()).over(_remembered(folder)).config
+    path = Path(named) if named else folder.config
+    found: Object = _table(path).get("backend", {}) if named or path.exists() else {}
+    return found
+
+
+def digest(settings: Settings, part: Part, backend: Object | None = None) -> str:
     """Tells whether a part that runs was started with these settings, as far as they concern it."""
-    concern: object = settings.relax if part is OPERATOR else asdict(replace(settings, relax=False))
+    if part is BACKEND:
+        concern: object = sorted((backend or {}).items())
+    elif part is OPERATOR:
+        concern = settings.relax
+    else:
+        concern = asdict(replace(settings, relax=False))
     return hashlib.sha256(msgspec.json.encode(concern)).hexdigest()[:12]
 
 
 def read(path: Path) -> Settings:
     """The settings of a file. Raises `Trouble`: one line, with the file and the key."""
-    try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise trouble.unreadable(error, path) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Trouble(f"{path} is not TOML: {error}", "see https://toml.io", WRONG_USAGE) from error
+    body = _table(path)
     try:
         return parsed(body)
     except ValueError as error:
         raise Trouble(f"{path}: {error}", code=WRONG_USAGE) from error
+
+
+def _table(path: Path) -> Object:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise trouble.unreadable(error, path) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Trouble(f"{path} is not TOML: {error}", "see https://toml.io", WRONG_USAGE) from error
 
 
 def _remembered(folder: DataFolder) -> Choices:
@@ -106,7 +130,8 @@ def _remembered(folder: DataFolder) -> Choices:
 
 
 def parsed(body: Object) -> Settings:
-    _only(body, "", ("relax", "runner", "images", "nodes", "logs"))
+    _only(body, "", ("relax", "runner", "images", "nodes", "logs", "backend"))
+    backendsettings.parsed(body.get("backend", {}))
     logs = _typed(body, "logs", dict, "a table")
     _only(logs, "logs.", ("keep",))
     nodes = [_node(f"nodes[{at}].", node) for at, node in enumerate(_typed(body, "nodes", list, "tables"))]

@@ -25,6 +25,8 @@ class State:
     settings: str = ""
     """A digest of the settings it was started with."""
     runner: str = ""
+    url: str = ""
+    """Where it listens, if it does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,42 @@
+"""The REST backend's own process: a client of the server like any other, on a socket it was given."""
+
+from __future__ import annotations
+
+import dataclasses
+import socket
+import sys
+from pathlib import Path
+
+from trainshed.backend import serving
+from trainshed.backend.serving import Certificate
+from trainshed.backend.settings import Settings
+from trainshed.client import kubeconfig
+from trainshed.client.client import Client
+from trainshed.compose import backendsettings, companion, parts
+from trainshed.compose.orders import Order
+from trainshed.compose.partprocess import Ready
+
+
+async def live(client: Client, order: Order, ready: Ready) -> None:
+    config = kubeconfig.load(order.folder.kubeconfig)
+    with socket.socket(fileno=order.listener) as listener:
+        await serving.serve(settings_of(order), config, listener, ready, _certificate(order))
+
+
+def settings_of(order: Order) -> Settings:
+    folder = order.folder
+    return dataclasses.replace(
+        backendsettings.parsed(order.backend),
+        data=folder.root / "backend",
+        kept_logs=folder.root / "logs",
+        access_log=folder.access_log,
+    )
+
+
+def _certificate(order: Order) -> Certificate | None:
+    pair = backendsettings.address(order.backend).certificate
+    return Certificate(Path(pair[0]), Path(pair[1])) if pair else None
+
+
+if __name__ == "__main__":
+    sys.exit(companion.main(parts.BACKEND, live))
