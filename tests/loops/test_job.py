@@ -387,6 +387,24 @@ async def test_what_happens_to_a_job_is_told_in_events(client: Client, name: str
     await waits.eventually(told)
 
 
+async def test_pods_a_quota_refuses_are_told_and_made_when_there_is_room(client: Client, name: str) -> None:
+    marked = {"scopeSelector": {"matchExpressions": [{"scopeName": "Terminating", "operator": "Exists"}]}}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}}
+    await client.create({**quota, "spec": {"hard": {"pods": "0"}, **marked}})
+    job = job_of(name)
+    job["spec"]["template"]["spec"]["activeDeadlineSeconds"] = 3600
+    await client.create(job)
+
+    async def told() -> None:
+        assert "FailedCreate" in await reasons(client, name)
+
+    await waits.eventually(told)
+    assert not dig(await client.get("jobs.batch", name), "status", "active")
+    await client.patch("resourcequotas", name, {"spec": {"hard": {"pods": "1"}}})
+    await active_pods(client, name, 1)
+    await client.delete("resourcequotas", name)
+
+
 async def test_pods_that_are_refused_are_told_and_tried_again(client: Client, name: str) -> None:
     job = job_of(name)
     job["spec"]["template"]["spec"]["serviceAccountName"] = "later"

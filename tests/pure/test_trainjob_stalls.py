@@ -69,6 +69,14 @@ def test_the_newest_refusal_counts_unless_a_pod_came_after_it() -> None:
     assert stalls.refused(a_job(), [an_event(LATER, type="Normal")], []) is None
 
 
+def test_a_quota_that_is_used_up_is_told_without_detours() -> None:
+    said = "exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"
+    event = an_event(LATER, f'Error creating: pods "t-node-0-0-x" is forbidden: {said}')
+    found = stalls.refused(a_job(), [event], [])
+    assert found is not None
+    assert found.message == f"waiting: {said}"
+
+
 def test_a_job_that_failed_speaks_for_itself() -> None:
     end = {"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "too long"}
     assert stalls.failure([a_job(), a_job(conditions=[end])]) == "job t-node-0: DeadlineExceeded: too long"

@@ -21,6 +21,8 @@ _SCHEDULERS: Final = ("", "default-scheduler")
 _MANAGERS: Final = ("", "kubernetes.io/job-controller")
 _BEGUN: Final = ("active", "ready", "succeeded", "failed")
 _PREFIX: Final = "Error creating: "
+_QUOTA: Final = re.compile(r"exceeded quota: .*")
+"""What to do about it is to wait or to ask for less; whose pod it was adds nothing."""
 _POD_NAME: Final = re.compile(r'\bpods? "[^"]*"', re.IGNORECASE)
 
 
@@ -79,8 +81,10 @@ def refused(job: Object, events: Iterable[Object], pods: Iterable[Object]) -> Ve
     made = max((text(pod, "metadata", "creationTimestamp") for pod in _of(job, pods)), default="")
     if newest is None or _when(newest) < made:
         return None
-    name = text(job, "metadata", "name")
-    return waiting(REFUSED, f"job {name} cannot create pods: {_nameless(text(newest, 'message'), name)}")
+    name, message = text(job, "metadata", "name"), text(newest, "message")
+    if quota := _QUOTA.search(message):
+        return waiting(REFUSED, verdicts.cause(quota[0]))
+    return waiting(REFUSED, f"job {name} cannot create pods: {_nameless(message, name)}")
 
 
 def _nameless(message: str, job: str) -> str:
