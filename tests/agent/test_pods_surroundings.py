@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests import waits
-from tests.agent.pods import a_container, a_pod, is_over, is_running, phase, status
+from tests.agent.pods import a_container, a_pod, is_over, is_running, phase, status, waiting
 from tests.builders import a_config_map, a_secret
 from trainshed.client.client import Client
 from trainshed.client.requests import LogOptions
@@ -140,6 +140,40 @@ async def test_memory_volumes_have_their_size_and_are_shared(client: Client) -> 
         volumes=[{"name": "dshm", "emptyDir": memory}],
     )
     assert await said(client, pod) == ["131072", "shared"]
+
+
+async def test_memory_that_several_containers_share_has_an_end(client: Client) -> None:
+    volume = {"name": "cache", "emptyDir": {"medium": "Memory", "sizeLimit": "8Mi"}}
+    whole, part = {"name": "cache", "mountPath": "/cache"}, {"name": "cache", "mountPath": "/part"}
+    fill = "head -c 6M /dev/zero > /cache/first; echo from > /part/early; ln -s / /cache/out"
+    pod = a_pod(
+        "p",
+        a_container(
+            "cat /cache/sub/early; head -c 6M /dev/zero > /cache/second && echo too much;"
+            "stat -c %s /cache/first; mountpoint -q /cache && df -k /cache | tail -1 | awk '{print $2}'",
+            volumeMounts=[whole],
+        ),
+        initContainers=[a_container(fill, "early", volumeMounts=[whole, {**part, "subPath": "sub"}])],
+        volumes=[volume],
+    )
+    found = await said(client, pod)
+    assert [line for line in found if "No space left" not in line] == ["from", str(6 << 20), "8192"]
+
+
+async def test_memory_outlives_the_restart_of_its_container_and_no_link_leads_out(client: Client) -> None:
+    volume = {"name": "cache", "emptyDir": {"medium": "Memory"}}
+    again = "if [ -e /cache/out ]; then echo again; exit 0; fi; ln -s / /cache/out; exit 1"
+    mounts = [{"name": "cache", "mountPath": "/cache"}]
+    pod = a_pod("p", a_container(again, volumeMounts=mounts), policy="OnFailure", volumes=[volume])
+    assert await said(client, pod) == ["again"]
+    out = a_container(
+        "ls /part", "late", volumeMounts=[{**mounts[0], "mountPath": "/part", "subPath": "out"}]
+    )
+    first = a_container("ln -s / /cache/out", "first", volumeMounts=mounts)
+    escape = a_pod("q", out, initContainers=[first], volumes=[volume])
+    await client.create(escape)
+    stuck = await waits.until(client, "pods", "q", lambda pod: "leads out" in str(waiting(pod, "late")))
+    assert waiting(stuck, "late")["reason"] == "CreateContainerError"
 
 
 async def test_a_part_of_a_volume_can_be_mounted(client: Client) -> None:

@@ -158,8 +158,7 @@ def test_several_sources_share_one_folder() -> None:
 PREPARED = {
     "data": Prepared("/host/data"),
     "conf": Prepared("/host/conf", read_only=True),
-    "mem": Prepared("/dev/shm/p/mem", memory=True, size=1024),
-    "both": Prepared("/dev/shm/p/both", memory=True, size=1024, is_shared=True),
+    "mem": Prepared("/dev/shm/p/mem", memory=True),
 }
 
 
@@ -176,8 +175,7 @@ def mounted(*wishes: Object) -> tuple[Mount, ...]:
         ({"name": "conf", "mountPath": "/c"}, Mount("/c", "ro-bind", "/host/conf")),
         ({"name": "data", "mountPath": "/d", "subPath": "x"}, Mount("/d", "bind", "/host/data/x")),
         ({"name": "data", "mountPath": "/d", "subPathExpr": "y"}, Mount("/d", "bind", "/host/data/y")),
-        ({"name": "mem", "mountPath": "/m"}, Mount("/m", "tmpfs", size=1024, mode=0o777)),
-        ({"name": "both", "mountPath": "/m"}, Mount("/m", "bind", "/dev/shm/p/both")),
+        ({"name": "mem", "mountPath": "/m"}, Mount("/m", "bind", "/dev/shm/p/mem")),
     ],
 )
 def test_a_volume_is_seen_where_the_container_asks_for_it(wish: Object, expected: Mount) -> None:

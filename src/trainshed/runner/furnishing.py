@@ -27,7 +27,7 @@ from trainshed.runner.volumes import mounts, preparing, subpaths, wanted
 from trainshed.runner.volumes.mounts import Prepared
 from trainshed.runner.volumes.payloads import Tokens
 from trainshed.runner.volumes.preparing import Grounds
-from trainshed.runner.volumes.wanted import Files, Volume
+from trainshed.runner.volumes.wanted import Files, Memory, Volume
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,10 @@ class Furnishing:
         site.hosts.flush()
         shm = wanted.shm_bytes(owner.pod, self._volumes, SHM_BYTES)
         places = Places(str(owner.folder), str(site.hosts.path(owner.namespace)))
-        return pod_plan.pod_plan(owner.pod, owner.address, places, shm)
+        folder = preparing.memory_folder(owner.pod, owner.folder)
+        memory = tuple((str(folder / one.name), one.size) for one in self._volumes if isinstance(one, Memory))
+        plan = pod_plan.pod_plan(owner.pod, owner.address, places, shm)
+        return dataclasses.replace(plan, memory=memory)
 
     async def _open(self, plan: PodPlan) -> None:
         try:
@@ -197,7 +200,8 @@ class Furnishing:
     async def remove(self) -> None:
         """Give everything back."""
         self._site.devices.release(self._owner.uid)
-        for folder in (self._owner.folder, preparing.memory_folder(self._owner.pod)):
+        owner = self._owner
+        for folder in (owner.folder, preparing.memory_folder(owner.pod, owner.folder)):
             if folder.exists():
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 

@@ -38,6 +38,8 @@ class PodPlan:
     host_pid: bool = False
     host_ipc: bool = False
     shm_bytes: int = SHM_BYTES
+    memory: tuple[tuple[str, int], ...] = ()
+    """Volumes in memory: host folders that its containers find as memory of this size (0: any) instead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,10 @@ def make_pod(plan: PodPlan, node_network: int, addresses: Addresses, is_open: bo
         syscalls.mount(
             "shm", shm, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, f"mode=1777,size={plan.shm_bytes}"
         )
+    for path, size in plan.memory:
+        os.makedirs(path, exist_ok=True)
+        limit = f"mode=777,size={size}" if size else "mode=777"
+        syscalls.mount("memory", path, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, limit)
     return [_own(kind) for kind in kinds(plan)]
 
 

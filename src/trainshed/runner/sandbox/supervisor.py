@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from trainshed.runner.plan import ContainerPlan, Mount
+from trainshed.runner.plan import ContainerPlan, Mount, PodPlan
 from trainshed.runner.process import orphans, records
 from trainshed.runner.process.logfile import LogFile
 from trainshed.runner.process.outputs import Outputs
@@ -178,6 +178,7 @@ def _mounts(plan: ContainerPlan) -> list[Mount]:
 
 def _place(job: Job, tree: Base, view: View, mount: Mount) -> Mount:
     """Make the mount point where there is none yet; bubblewrap could not make it in a read-only folder."""
+    _make_in_memory(job.plan.pod, mount)
     if mount.kind != "tmpfs" and not os.path.exists(mount.source):
         raise Refusal("CreateContainerError", f"{mount.source} (for {mount.target}) does not exist")
     target = view.resolve(mount.target)
@@ -189,6 +190,18 @@ def _place(job: Job, tree: Base, view: View, mount: Mount) -> Mount:
     if mount.kind != "tmpfs":
         view.mount(target, mount.source)
     return replace(mount, target=target)
+
+
+def _make_in_memory(pod: PodPlan, mount: Mount) -> None:
+    """A part of a volume in memory: only those in the pod can make it, and no link may lead out of it."""
+    root = next((path for path, _ in pod.memory if mount.source.startswith(f"{path}/")), "")
+    if not root:
+        return
+    if not os.path.realpath(mount.source).startswith(f"{os.path.realpath(root)}/"):
+        raise Refusal("CreateContainerError", f"the subPath of {mount.target} leads out of its volume")
+    if not os.path.exists(mount.source):
+        os.makedirs(mount.source)
+        os.chmod(mount.source, 0o777)
 
 
 def _make(job: Job, tree: Base, view: View, target: str, *, is_folder: bool) -> None:

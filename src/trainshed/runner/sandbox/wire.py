@@ -83,7 +83,9 @@ class Assembly:
 
 
 def pod_plan(found: Message) -> PodPlan:
-    return PodPlan(**found)
+    given = dict(found)
+    given["memory"] = tuple((path, size) for path, size in given.get("memory", ()))
+    return PodPlan(**given)
 
 
 def container_plan(found: Message) -> ContainerPlan:

@@ -14,14 +14,11 @@ from trainshed.runner.volumes.wanted import is_shm
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A volume that is there: a path of the host, or memory that the engine mounts by itself."""
+    """A volume that is there: a path of the host, in place of which a sandbox has memory where it is such."""
 
     path: str
     read_only: bool = False
     memory: bool = False
-    size: int = 0
-    is_shared: bool = False
-    """Mounted more than once, so that all must see the same memory."""
 
 
 SubPath = Callable[[str, str], str]
@@ -45,8 +42,6 @@ def _mount(wish: Object, volume: Prepared, expand: Callable[[str], str], within:
     if volume.memory and is_shm(target):
         return None  # the pod's own shared memory, which has the size of the volume
     sub = text(wish, "subPath") or expand(text(wish, "subPathExpr"))
-    if volume.memory and not volume.is_shared and not sub:
-        return Mount(target, "tmpfs", size=volume.size, mode=0o777)
     source = within(volume.path, sub) if sub else volume.path
     read_only = volume.read_only or is_true(wish, "readOnly")
     return Mount(target, "ro-bind" if read_only else "bind", source)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainshed.kinds.reading import entries, number
+from trainshed.kinds.reading import number
 from trainshed.kube.objects import Object, text
 from trainshed.runner.environment import Sources, namespace_of
 from trainshed.runner.volumes import hostpaths, payloads, writing
@@ -74,7 +74,7 @@ def _prepare(
         case Scratch():
             return Prepared(str(_open_folder(folder)))
         case Memory():
-            return _memory(pod, volume, folder)
+            return Prepared(str(_open_folder(memory_folder(pod, grounds.pod) / volume.name)), memory=True)
         case Host():
             return Prepared(hostpaths.ready(volume))
         case Claim():
@@ -88,30 +88,16 @@ def _prepare(
 
 def _open_folder(folder: Path) -> Path:
     if not folder.is_dir():
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)  # the pod's sandbox is made at the same time
         folder.chmod(0o777)
     return folder
 
 
-def _memory(pod: Object, volume: Memory, folder: Path) -> Prepared:
-    """One mount gets memory of its own with its limit; several share a folder of the host's memory."""
-    uses = [
-        mount
-        for group in ("containers", "initContainers")
-        for container in entries(pod, "spec", group)
-        for mount in entries(container, "volumeMounts")
-        if text(mount, "name") == volume.name
-    ]
-    shared = len(uses) > 1 or any(mount.get("subPath") or mount.get("subPathExpr") for mount in uses)
-    path = memory_folder(pod) / volume.name if _SHARED_MEMORY.is_dir() else folder
-    if shared:
-        _open_folder(path)
-    return Prepared(str(path), memory=True, size=volume.size, is_shared=shared)
-
-
-def memory_folder(pod: Object) -> Path:
-    """Where a pod's shared memory volumes are; to be removed with it."""
-    return _SHARED_MEMORY / f"trainshed-{text(pod, 'metadata', 'uid')}"
+def memory_folder(pod: Object, own: Path) -> Path:
+    """Where a pod's volumes in memory are; to be removed with it."""
+    if not _SHARED_MEMORY.is_dir():
+        return own / "volumes"
+    return _SHARED_MEMORY.resolve() / f"trainshed-{text(pod, 'metadata', 'uid')}"
 
 
 def _claim(pod: Object, volume: Claim, grounds: Grounds, sources: Sources) -> Prepared:
