@@ -280,3 +280,19 @@ async def test_supervisors_killed_at_any_moment_of_a_start_leave_no_process(benc
             await starting
         await until(lambda: not _starting(bench.folder), "its end")
         await until(lambda: not processes_naming(mark), "the end of all that was started")
+
+
+async def test_holders_killed_with_their_supervisors_in_a_start_leave_no_process(bench: Workbench) -> None:
+    mark = f"{bench.folder}/mark"
+    for number in range(8):
+        pod = await bench.pod()
+        container = bench.container(pod, "sh", "-c", "sleep 1000; exit", mark)
+        starting = asyncio.create_task(bench.start(container))
+        await until(lambda: _starting(bench.folder), "a supervisor")
+        await asyncio.sleep(0.004 * number)
+        for pid in (_holder(bench.folder), *_starting(bench.folder)):
+            os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(CannotStart):
+            await starting
+        await bench.engine.close_pod(pod.uid)
+        await until(lambda: not processes_naming(mark), "the end of all that was started")

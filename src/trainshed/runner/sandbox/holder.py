@@ -12,6 +12,7 @@ import fcntl
 import gc
 import json
 import os
+import signal
 import socket
 import sys
 import time
@@ -21,7 +22,7 @@ if __name__ == "__main__":  # without site packages, our own have to be pointed 
 
 from trainshed.runner.process import records
 from trainshed.runner.process.records import Run
-from trainshed.runner.sandbox import cgroups, kit, layers, namespaces, relay, syscalls
+from trainshed.runner.sandbox import cgroups, kit, layers, namespaces, relay, strays, syscalls
 from trainshed.runner.sandbox.etc import write_files
 from trainshed.runner.sandbox.forking import NODE_NETWORK
 from trainshed.runner.sandbox.house import House
@@ -46,7 +47,7 @@ def main() -> int:
         print("ready", flush=True)  # the other one serves as well as we would
         return 0
     syscalls.set_name("trainshed-hold")
-    former = [run for _, run in records.runs(options.folder) if records.is_alive(run.supervisor)]
+    former = _former(options.folder)
     found = _enter(options, former)
     outbound = _join_network(found, former)
     write_files(found.path("etc"), outbound.is_open, found.addresses)
@@ -81,6 +82,26 @@ def _is_alone(folder: str) -> bool:
         else:
             return True
     return False
+
+
+def _former(folder: str) -> list[Run]:
+    """What a former holder's supervisors look after. Those in the midst of a start are waited for.
+
+    What belongs to none of them is ended: nobody would ever hear of it.
+    """
+    if not os.path.isdir(os.path.join(folder, "pods")):
+        return []
+    for _ in range(_LOCK_ROUNDS):
+        found = [run for _, run in records.runs(folder) if records.is_alive(run.supervisor)]
+        known = {run.supervisor.pid for run in found}
+        if strays.supervisors(folder) <= known:
+            break
+        time.sleep(_LOCK_PAUSE)
+    for pid in strays.supervisors(folder) - known:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    strays.end_forgotten(folder, {os.getpid(), *known})
+    return found
 
 
 def _enter(options: Options, former: list[Run]) -> Kit:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from trainshed.runner.plan import ContainerPlan
 from trainshed.runner.process.supervision import Plumbing
-from trainshed.runner.sandbox import cgroups
+from trainshed.runner.sandbox import cgroups, syscalls
 from trainshed.runner.sandbox.arguments import own_group
 from trainshed.runner.sandbox.kit import Kit
 from trainshed.runner.sandbox.staging import Stage
@@ -112,12 +112,15 @@ def launch(recipe: Recipe) -> Launch:
     given = os.memfd_create("arguments", 0)
     os.write(given, joined(recipe.words))
     os.lseek(given, 0, os.SEEK_SET)
+    supervisor = os.getpid()
     pid = os.fork()
     if pid == 0:
         options = ["--args", str(given), "--json-status-fd", str(told), "--"]
         try:
             os.set_inheritable(told, True)
-            _become(recipe, [recipe.kit.options.bwrap, *options, *recipe.before, *recipe.plan.argv])
+            _become(
+                recipe, supervisor, [recipe.kit.options.bwrap, *options, *recipe.before, *recipe.plan.argv]
+            )
         except BaseException as error:
             os.write(2, f"bwrap: {error}\n".encode())
         os._exit(127)
@@ -127,7 +130,7 @@ def launch(recipe: Recipe) -> Launch:
     return Launch(pid, os.path.realpath(recipe.kit.options.bwrap), status, not recipe.plan.pod.host_pid)
 
 
-def _become(recipe: Recipe, argv: list[str]) -> None:
+def _become(recipe: Recipe, supervisor: int, argv: list[str]) -> None:
     plan = recipe.plan
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -141,6 +144,9 @@ def _become(recipe: Recipe, argv: list[str]) -> None:
         recipe.stage.open()
     if recipe.kit.is_root and plan.user:
         _switch(plan.user, own_group(plan))
+    syscalls.die_with_parent(signal.SIGKILL)  # as bubblewrap will; a change of the user would undo it
+    if os.getppid() != supervisor:
+        os._exit(127)
     os.chdir("/")
     os.execve(argv[0], argv, {})
 

@@ -1,4 +1,4 @@
-"""Processes of a pod whose supervisor was killed before they were bound to die with it."""
+"""Processes of pods whose supervisor was killed before they were bound to die with it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 _ROUNDS, _PAUSE = 100, 0.005
+_CALM_ROUNDS = 2
+"""One may end after it has forked, before we come to it: its child is seen by the next look only."""
+_SUPERVISOR = "trainshed-pod"
 
 
 def end(namespace: int, keep: Collection[int]) -> None:
@@ -16,9 +19,29 @@ def end(namespace: int, keep: Collection[int]) -> None:
     wanted = os.fstat(namespace).st_ino
     if wanted == _hostname_space(os.getpid()):
         return
+    _end_all(lambda: [pid for pid in _all() if _hostname_space(pid) == wanted and not _descends(pid, keep)])
+
+
+def end_forgotten(folder: str, keep: Collection[int]) -> None:
+    """The same for pods of which nothing is known but that their files are in our folder.
+
+    Whatever is in a pod has seen a file system of ours mounted there.
+    """
+    marks = [_escaped(os.path.join(folder, name, "")) for name in ("pods", "layers")]
+    _end_all(lambda: [pid for pid in _all() if _mentions(pid, marks) and not _descends(pid, keep)])
+
+
+def supervisors(folder: str) -> set[int]:
+    """Those that were forked by any holder of the folder."""
+    return {pid for pid in _all() if _name(pid) == _SUPERVISOR and os.fsencode(folder) in _words(pid)}
+
+
+def _end_all(look: Callable[[], list[int]]) -> None:
+    calm = 0
     for _ in range(_ROUNDS):  # one may fork while we look at another
-        found = strays(wanted, keep)
-        if not found:
+        found = look()
+        calm = 0 if found else calm + 1
+        if calm >= _CALM_ROUNDS:
             return
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -26,9 +49,39 @@ def end(namespace: int, keep: Collection[int]) -> None:
         time.sleep(_PAUSE)
 
 
-def strays(wanted: int, keep: Collection[int]) -> list[int]:
-    numbers = (int(name) for name in os.listdir("/proc") if name.isdigit())
-    return [pid for pid in numbers if _hostname_space(pid) == wanted and not _descends(pid, keep)]
+def _all() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _mentions(pid: int, marks: Collection[bytes]) -> bool:
+    try:
+        with open(f"/proc/{pid}/mountinfo", "rb") as file:
+            mounted = file.read()
+    except OSError:
+        return False
+    return any(mark in mounted for mark in marks)
+
+
+def _escaped(path: str) -> bytes:
+    """As the kernel writes it in its tables."""
+    raw = os.fsencode(path).replace(b"\\", b"\\134")
+    return raw.replace(b" ", b"\\040").replace(b"\t", b"\\011").replace(b"\n", b"\\012")
+
+
+def _name(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _words(pid: int) -> list[bytes]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:
+        return []
 
 
 def _hostname_space(pid: int) -> int:
