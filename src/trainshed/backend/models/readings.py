@@ -50,7 +50,7 @@ def wanted(
         volumes=volumes(_volumes(request)),
         resources=resources,
         launcher=_launcher(request, framework),
-        labels=tuple(checks.label_pair(f"labels.{key}", key, value) for key, value in request.labels.items()),
+        labels=tuple(checks.label_pair("labels", key, value) for key, value in request.labels.items()),
         priority_class=checks.subdomain("priority_class", request.priority_class)
         if request.priority_class
         else "",

@@ -70,7 +70,13 @@ class CreateRequest(Strict):
     runtime_kind: Literal["ClusterTrainingRuntime", "TrainingRuntime"] = "ClusterTrainingRuntime"
     labels: dict[str, str] = Field({}, max_length=64)
     priority_class: str = Field("", max_length=16384)
-    retries: int = Field(0, ge=0, le=100, strict=True, description="How often a failed job starts again.")
+    retries: int | None = Field(
+        None,
+        ge=0,
+        le=100,
+        strict=True,
+        description="How often the whole job begins anew after a failure; left out, the runtime says.",
+    )
     ttl_seconds_after_finished: int | None = Field(None, ge=0, le=2**31 - 1, strict=True)
     suspend: bool = Field(False, description="Make the job, and let it wait.")
     idempotency_key: str = Field("", max_length=256, description="Or the header Idempotency-Key.")

@@ -72,7 +72,8 @@ def subdomain(field: str, value: str) -> str:
 
 
 def label_pair(field: str, key: str, value: str) -> tuple[str, str]:
-    _named(field, key, names.qualified_name)
+    """The field of a value is named after its key, once that is one."""
+    field = f"{field}.{_named(field, key, names.qualified_name)}"
     if wrong := names.label_value(value):
         raise Unacceptable(field, f"{shown(value)}: {wrong}")
     if key.startswith(("trainshed.dev/", "app.kubernetes.io/managed-by")):

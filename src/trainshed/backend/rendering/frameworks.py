@@ -14,6 +14,13 @@ _NODE = ("node",)
 _LAUNCHED = ("launcher", "node")
 _MPIRUN = ("mpirun",)
 INDEX = "JOB_COMPLETION_INDEX"
+_SHELL = (
+    "_", "BASH", "BASHOPTS", "BASHPID", "BASH_ARGV0", "BASH_COMMAND", "BASH_ENV", "BASH_EXECUTION_STRING",
+    "BASH_SUBSHELL", "BASH_VERSINFO", "BASH_VERSION", "COMP_WORDBREAKS", "EPOCHREALTIME", "EPOCHSECONDS",
+    "HISTCMD", "IFS", "LINENO", "OLDPWD", "OPTERR", "OPTIND", "PPID", "PS4", "PWD", "RANDOM", "SHELLOPTS",
+    "SHLVL", "SRANDOM",
+)  # fmt: skip
+"""Bash sets these itself, or runs what they say: another value would not just reach the program."""
 _RANKS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -39,7 +46,7 @@ class Framework:
 
     @property
     def all_reserved(self) -> frozenset[str]:
-        return frozenset((*self.reserved, INDEX))
+        return frozenset((*self.reserved, *_SHELL, INDEX))
 
     def runtime_for(self, *, full: bool) -> str:
         return self.full_runtime if full and self.full_runtime else self.runtime

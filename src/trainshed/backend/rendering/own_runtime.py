@@ -23,7 +23,7 @@ def is_needed(wanted: Wanted) -> bool:
     by_roles = framework.is_launched and bool(
         wanted.image or wanted.launcher or wanted.runtime != "deepspeed-distributed"
     )
-    return bool(wanted.retries or wanted.priority_class or by_roles)
+    return wanted.retries is not None or bool(wanted.priority_class) or by_roles
 
 
 def is_split(wanted: Wanted) -> bool:
@@ -45,14 +45,25 @@ def derived(wanted: Wanted, name: str, labels: dict[str, str]) -> Object | None:
         "metadata": {"name": name, "labels": {**_framework(wanted.base), **labels}},
         "spec": spec,
     }
-    if wanted.retries:
-        plant(spec, wanted.retries, "template", "spec", "failurePolicy", "maxRestarts")
+    if wanted.retries is not None:
+        _limit(runtime, wanted.retries)
     if wanted.priority_class:
         for job in templates.jobs(runtime):
             templates.pod(job)["priorityClassName"] = wanted.priority_class
     if FRAMEWORKS[wanted.framework].is_launched:
         _equip_roles(wanted, runtime)
     return runtime
+
+
+def _limit(runtime: Object, retries: int) -> None:
+    """Any failure ends the attempt, for all pods at once; the JobSet begins so many others."""
+    for job in templates.jobs(runtime):
+        inner = child(child(job, "template"), "spec")
+        inner["backoffLimit"] = 0
+        for own in ("backoffLimitPerIndex", "maxFailedIndexes"):
+            inner.pop(own, None)
+        templates.pod(job)["restartPolicy"] = "Never"
+    plant(runtime, retries, "spec", "template", "spec", "failurePolicy", "maxRestarts")
 
 
 def resources(found: Resources) -> Object:

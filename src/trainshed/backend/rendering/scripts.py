@@ -23,7 +23,7 @@ export MASTER_ADDR="${PET_MASTER_ADDR:-127.0.0.1}"
 export MASTER_PORT="${PET_MASTER_PORT:-29500}"
 export LOCAL_RANK=0
 export LOCAL_WORLD_SIZE=1
-echo "[setup] rank $RANK of $WORLD_SIZE, master $MASTER_ADDR:$MASTER_PORT"
+echo "[setup] node $RANK of $WORLD_SIZE, master $MASTER_ADDR:$MASTER_PORT"
 """
 _TENSORFLOW = """\
 # To be sourced: TF_CONFIG for as many workers as PET_NNODES says, this one being JOB_COMPLETION_INDEX.

@@ -81,7 +81,8 @@ class Wanted:
     """Of a launcher that does not compute itself."""
     labels: tuple[tuple[str, str], ...] = ()
     priority_class: str = ""
-    retries: int = 0
+    retries: int | None = None
+    """How often all of it begins anew after a failure; None leaves that to the runtime."""
     ttl_seconds: int | None = None
     suspend: bool = False
     base: Object | None = field(default=None, compare=False)

@@ -50,12 +50,14 @@ find "$GIT_SYNC_ROOT" -mindepth 1 -delete
 git init --quiet "$GIT_SYNC_ROOT"
 cd "$GIT_SYNC_ROOT"
 git remote add origin "$GIT_SYNC_REPO"
-if git fetch --quiet --depth 1 origin "${{GIT_SYNC_BRANCH:-HEAD}}" 2> "$own/refused"; then
-  git -c advice.detachedHead=false checkout --quiet FETCH_HEAD
-else
-  # Not every server hands out a single commit: then all is fetched, and it is looked for there.
-  git fetch --quiet --tags origin || {{ cat "$own/refused" >&2; exit 1; }}
-  git -c advice.detachedHead=false checkout --quiet "$GIT_SYNC_BRANCH" --
+ref="${{GIT_SYNC_BRANCH:-HEAD}}"
+found=FETCH_HEAD
+# Not every server can leave history out, and few hand out a single commit: then it is looked for among all.
+if ! git fetch --quiet --depth 1 origin "$ref" 2> "$own/refused" &&
+   ! git fetch --quiet origin "$ref" 2>> "$own/refused"; then
+  git fetch --quiet --tags origin 2>> "$own/refused" || {{ cat "$own/refused" >&2; exit 1; }}
+  found=$(git rev-parse --verify --quiet "$ref^{{commit}}") || {{ cat "$own/refused" >&2; exit 1; }}
 fi
+git -c advice.detachedHead=false checkout --quiet "$found" --
 chmod -R a+rwX "$GIT_SYNC_ROOT"
 """
