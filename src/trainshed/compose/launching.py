@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from trainshed.compose import interrupts, trouble
+from trainshed.compose import interrupts, logs, trouble
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.interrupts import Noted
 from trainshed.compose.orders import Order
@@ -20,7 +20,6 @@ from trainshed.compose.partprocess import READY, START_SECONDS
 from trainshed.compose.parts import BACKEND, Part
 from trainshed.compose.trouble import Trouble
 
-LOG_BYTES = 10_000_000
 END_SECONDS = 15.0
 
 
@@ -122,9 +121,9 @@ def _output(part: Part, folder: DataFolder, terminal: bool) -> Iterator[int]:
         yield sys.stderr.fileno()
         return
     log = folder.log_of(part.name)
-    if log.exists() and log.stat().st_size > LOG_BYTES:
-        os.replace(log, log.with_name(f"{log.name}.1"))
-    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    if log.exists() and log.stat().st_size > logs.MOST_BYTES:
+        logs.set_aside(log)
+    descriptor = logs.open_file(log)
     try:
         yield descriptor
     finally:

@@ -34,7 +34,7 @@ def main(part: Part, work: Work) -> int:
     for inherited in filter(None, (order.report, order.turn)):
         os.set_inheritable(inherited, False)
     report = os.fdopen(order.report, "w", encoding="utf-8") if order.report is not None else None
-    logs.begin()
+    logs.begin(file=order.folder.log_of(part.name))
 
     def ready() -> None:
         signal.alarm(0)
