@@ -52,6 +52,9 @@ def test_up_starts_the_backend_too_and_says_where(place: Place) -> None:
     assert f"REST API    {url}" in ran.stdout
     assert whoami(place, url)["namespace"] == "default"
     assert backend(place)["url"] == url
+    headers = {"Authorization": f"Bearer {place.run('token').stdout.strip()}"}
+    metrics = httpx.get(f"{url}/metrics", headers=headers, timeout=WAIT, trust_env=False).text
+    assert 'trainshed_reconciles_total{controller="jobset",result="done"}' in metrics
     assert "Stopped the REST backend" in place.run("down").stdout
 
 

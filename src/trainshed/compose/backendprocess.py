@@ -12,7 +12,7 @@ from trainshed.backend.serving import Certificate
 from trainshed.backend.settings import Settings
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
-from trainshed.compose import backendsettings, companion, parts
+from trainshed.compose import backendsettings, companion, parts, reconcilemetrics
 from trainshed.compose.orders import Order
 from trainshed.compose.partprocess import Ready
 
@@ -30,6 +30,7 @@ def settings_of(order: Order) -> Settings:
         data=folder.root / "backend",
         kept_logs=folder.root / "logs",
         access_log=folder.access_log,
+        operator_socket=Path(reconcilemetrics.SOCKET),  # in the folder we are in: longer paths may not fit
     )
 
 
