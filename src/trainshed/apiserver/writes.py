@@ -117,7 +117,7 @@ def begin_replace(
     before = rendering.spoken(kind, old)
     check_preconditions(kind, new, old, before)
     new = _merged_with_stored(kind, new, before, writer)
-    kind.rules.defaults(new)
+    _default(kind, new, writer)
     _track(kind, new, before, writer, state.timestamp())
     if writer.subresource != "status":
         kind.rules.on_update(new, before)
@@ -161,6 +161,22 @@ def _merged_with_stored(kind: Kind, new: Object, before: Object, writer: Writer)
     return new
 
 
+def _default(kind: Kind, new: Object, writer: Writer) -> None:
+    """Fill in what the kind's rules say; beside a new status, all else is as it was stored."""
+    if not _is_status_alone(kind, writer):
+        return kind.rules.defaults(new)
+    if "status" in new:
+        part: Object = {"metadata": {}, "status": new["status"]}
+        kind.rules.defaults(part)
+        new["status"] = part["status"]
+    return None
+
+
+def _is_status_alone(kind: Kind, writer: Writer) -> bool:
+    """Whether only the status has to be looked at; rules of custom kinds may relate it to anything."""
+    return writer.subresource == "status" and not kind.custom
+
+
 def _writes_nothing(new: Object, before: Object) -> bool:
     """Nothing to store: same content, and the same owners of it."""
     if not lifecycle.same(new, before):
@@ -185,12 +201,13 @@ def _track(kind: Kind, new: Object, before: Object | None, writer: Writer, now: 
 def _validate(state: State, kind: Kind, new: Object, before: Object | None, writer: Writer) -> None:
     meta = metadata(new)
     owners = meta.pop("managedFields", None)  # written by ourselves just now: not worth checking again
-    errors = names.metadata_errors(meta, namespaced=kind.namespaced, check_name=kind.rules.check_name)
-    if before is None:
-        misshapen = schema.validate(kind.schema(), new, unique_lists=kind.custom)
+    if before is not None and _is_status_alone(kind, writer):
+        errors, misshapen = [], _status_errors(kind, new, before)
     else:
-        errors += _finalizer_errors(new, before)
-        misshapen = schema.validate(kind.schema(), new, before, unique_lists=kind.custom)
+        errors = names.metadata_errors(meta, namespaced=kind.namespaced, check_name=kind.rules.check_name)
+        errors += [] if before is None else _finalizer_errors(new, before)
+        old = schema.MISSING if before is None else before
+        misshapen = schema.validate(kind.schema(), new, old, unique_lists=kind.custom)
     _refuse_wrong_types(kind, misshapen)
     errors += misshapen
     if not misshapen or kind.custom:
@@ -201,6 +218,14 @@ def _validate(state: State, kind: Kind, new: Object, before: Object | None, writ
         meta["managedFields"] = owners
     for text in kind.rules.warnings(new, before):
         writer.warn(text)
+
+
+def _status_errors(kind: Kind, new: Object, before: Object) -> list[faults.FieldError]:
+    node = kind.schema().properties.get("status")
+    if node is None or "status" not in new:
+        return []
+    old = before.get("status", schema.MISSING)
+    return schema.validate(node, new["status"], old, "status", unique_lists=False)
 
 
 def _own_errors(kind: Kind, new: Object, before: Object | None, writer: Writer) -> list[faults.FieldError]:
