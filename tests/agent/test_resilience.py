@@ -170,6 +170,16 @@ async def test_a_pod_that_may_not_run_twice_has_failed_when_its_node_was_stopped
     assert dig(pod, "status", "reason") == "NodeShutdown"
 
 
+async def test_nothing_goes_on_without_the_data_folder(place: Place, client: Client, tmp_path: Path) -> None:
+    await started(client, tmp_path / "cue")
+    data = place.server.data
+    shutil.rmtree(data)
+    assert place.agent.process is not None
+    place.agent.process.wait(nodes.START_SECONDS)
+    await no_longer_there(str(tmp_path / "cue"))
+    await no_longer_there(str(data))
+
+
 async def test_a_pod_whose_records_are_lost_is_not_said_to_have_been_stopped(
     place: Place, client: Client, tmp_path: Path
 ) -> None:

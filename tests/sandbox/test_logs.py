@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.sandbox.workbench import Workbench, appears, entries, read
 from trainshed.runner.process.logfile import LONGEST, Entries, LogFile, stamp
+from trainshed.runner.sandbox import vigil
 
 _AT = b"2026-11-15T00:00:00.000000000Z"
 
@@ -124,3 +125,15 @@ async def test_times_are_those_of_the_output(bench: Workbench) -> None:
     said = read(plan.log).decode().split(" ")[0]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z", said)
     assert stamp(began).decode() <= said <= stamp(time.time_ns()).decode()
+
+
+def test_the_holders_own_log_begins_anew_for_all_who_write_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "holder.log"
+    with path.open("ab", 0) as one, path.open("ab", 0) as another:
+        one.write(b"x" * 100)
+        vigil.shorten_log(str(path), most_bytes=1000)
+        another.write(b"y" * 1000)
+        vigil.shorten_log(str(path), most_bytes=1000)
+        one.write(b"after")
+    assert path.read_bytes() == b"after"
+    assert (tmp_path / "holder.log.1").stat().st_size == 1100

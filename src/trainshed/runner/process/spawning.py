@@ -14,6 +14,7 @@ from trainshed.runner.process import waiting
 from trainshed.runner.process.records import Process
 
 _MOST_BYTES = 1 << 20
+_LOG = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 async def answer(argv: Sequence[str], given: bytes, errors: str, seconds: float) -> tuple[int, bytes]:
@@ -37,7 +38,7 @@ def _spawn(argv: Sequence[str], stdin: int, stdout: int, errors: str) -> int:
     actions = [
         (os.POSIX_SPAWN_DUP2, stdin, 0),
         (os.POSIX_SPAWN_DUP2, stdout, 1),
-        (os.POSIX_SPAWN_OPEN, 2, errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+        (os.POSIX_SPAWN_OPEN, 2, errors, _LOG, 0o600),
     ]
     return os.posix_spawn(argv[0], list(argv), os.environ, file_actions=actions, setsid=True)
 

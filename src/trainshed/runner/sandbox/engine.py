@@ -18,7 +18,7 @@ from trainshed.kube.objects import Object
 from trainshed.runner.engine import CannotStart, Door, Exit, Features, Found, NotRunning, Session, Started
 from trainshed.runner.plan import ContainerPlan, PodPlan
 from trainshed.runner.process import orphans, records, spawning
-from trainshed.runner.process.records import Run
+from trainshed.runner.process.records import Process, Run
 from trainshed.runner.process.runs import Runs, moment
 from trainshed.runner.process.session import CommandSession
 from trainshed.runner.sandbox import holder, relay, wire
@@ -57,24 +57,32 @@ class SandboxEngine:
         self._runs = Runs(self._folder)
         self.network = IPv4Network(f"{prefix}.0.0/16")
         self.features: Features = UNKNOWN
+        self._holder = Process(0, "")
         self._vigil: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         if not shutil.which("bwrap"):
             raise OSError("sandboxes need bubblewrap: install it, or use --runner process")
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
         facts = await self._link.start()
         self.features = describe(facts)
-        self._vigil = asyncio.create_task(self._keep(facts["pid"]), name="sandbox-holder")
+        self._holder = records.identify(facts["pid"])
+        self._vigil = asyncio.create_task(self._keep(), name="sandbox-holder")
 
-    async def _keep(self, pid: int) -> None:
+    async def _keep(self) -> None:
         """Pods resolve names by the holder: one that is killed is replaced before somebody asks for it."""
         while True:
-            await spawning.reap(records.identify(pid))
-            pid = (await self._link.start())["pid"]
+            await spawning.reap(self._holder)
+            if self._is_homeless():
+                return
+            self._holder = records.identify((await self._link.start())["pid"])
 
     async def stop(self) -> None:
         if self._vigil is not None:
             self._vigil.cancel()
+        if self._is_homeless():
+            await spawning.reap(self._holder)
+            return
         facts, _ = await self._link.ask({"do": "hello"})
         process = records.identify(facts["pid"])
         try:
@@ -82,6 +90,10 @@ class SandboxEngine:
             await spawning.reap(process)
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _is_homeless(self) -> bool:
+        """The folder was taken away under us: the holder sees it, too, ends all and then itself."""
+        return not os.path.isdir(self._folder)
 
     async def adopt(self) -> list[Found]:
         return self._runs.found()

@@ -33,6 +33,7 @@ from trainshed.runner.sandbox.outbound import Outbound
 from trainshed.runner.sandbox.reactor import Reactor
 from trainshed.runner.sandbox.relay import Door
 from trainshed.runner.sandbox.requests import Desk
+from trainshed.runner.sandbox.vigil import Vigil
 
 SOCKET = "holder.sock"
 SERVER = "apiserver"
@@ -60,6 +61,7 @@ def main() -> int:
     house = House(found, reactor, outbound)
     house.adopt(former)
     Desk(house, reactor, _listen(options.folder), lambda: _leave(found, outbound, door, reactor))
+    Vigil(reactor, options.folder, lambda: house.close_all(lambda: _end(found, outbound, door, reactor)))
     _be_ready()
     reactor.run()
     return 0
@@ -168,16 +170,21 @@ def _be_ready() -> None:
 
 def _leave(found: Kit, outbound: Outbound, door: Door, reactor: Reactor) -> None:
     """Nothing of ours stays; the namespaces end with us."""
+    _end(found, outbound, door, reactor)
+    for name in ("pods", "layers", "etc", SOCKET):
+        layers.remove(found.path(name))
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(found.path(SOCKET))
+
+
+def _end(found: Kit, outbound: Outbound, door: Door, reactor: Reactor) -> None:
+    """All but our files: where the folder was taken away they are gone, and there may be another's."""
     outbound.stop()
     door.close()
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, 0):  # those that clean up; all others have nothing to live on
             pass
     found.cgroups.remove()
-    for name in ("pods", "layers", "etc", SOCKET):
-        layers.remove(found.path(name))
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(found.path(SOCKET))
     reactor.stop()
 
 

@@ -116,6 +116,18 @@ class House:
             kill(one)
         self._leave(uid)
 
+    def close_all(self, done: Callable[[], None]) -> None:
+        waiting = ["ourselves", *self._rooms]
+
+        def gone(_: str) -> None:
+            waiting.pop()
+            if not waiting:
+                done()
+
+        for uid in waiting[1:]:
+            self.close_pod(uid, gone)
+        gone("")
+
     def _leave(self, uid: str) -> None:
         room = self._rooms.get(uid)
         if room is None or not room.farewells or self._of(uid):
@@ -128,10 +140,6 @@ class House:
 
     def _of(self, uid: str) -> list[Supervised]:
         return [one for one in self._supervised.values() if one.pod == uid]
-
-    @property
-    def uids(self) -> list[str]:
-        return list(self._rooms)
 
     # --- containers ---------------------------------------------------------------------------------------
 

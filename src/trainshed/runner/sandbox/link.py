@@ -97,7 +97,6 @@ class Link:
         return connection
 
     async def _spawn(self) -> None:
-        os.makedirs(self._options.folder, mode=0o700, exist_ok=True)
         argv = (sys.executable, "-I", "-S", holder.__file__, self._options.folder)  # named for those who look
         given = json.dumps(asdict(self._options)).encode()
         words = os.path.join(self._options.folder, "holder.log")

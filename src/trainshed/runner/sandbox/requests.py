@@ -88,18 +88,11 @@ class Desk:
         return max(alive, key=lambda run: run.attempt)
 
     def _stop(self, connection: socket.socket) -> None:
-        waiting = self._house.uids
+        def gone() -> None:
+            self._leave()
+            _reply(connection, {})
 
-        def gone(_: str) -> None:
-            waiting.pop()
-            if not waiting:
-                self._leave()
-                _reply(connection, {})
-
-        waiting.append("ourselves")
-        for uid in waiting[:-1]:
-            self._house.close_pod(uid, gone)
-        gone("")
+        self._house.close_all(gone)
 
 
 def _reply(connection: socket.socket, message: Message) -> None:
