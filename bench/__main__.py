@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bench import jobs, logs, sandbox, server, store
+from bench import backend, jobs, logs, sandbox, server, store
 
 
 def main() -> None:
@@ -18,6 +18,8 @@ def main() -> None:
     logs.main()
     print("\n# whole jobs, against bare torchruns\n")
     jobs.main()
+    print("\n# the REST backend, against the raw API\n")
+    backend.main()
 
 
 if __name__ == "__main__":

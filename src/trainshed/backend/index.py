@@ -24,7 +24,6 @@ from trainshed.client.failures import Failure
 from trainshed.client.requests import ALL, Where
 from trainshed.client.tracker import Change
 from trainshed.jobs import summary
-from trainshed.kube import selectors
 from trainshed.kube.faults import Fault
 from trainshed.kube.objects import Object, dig, text
 
@@ -92,9 +91,8 @@ class Index:
         orders = self._order if namespace is None else self._places.get(namespace, [])
         if wanted.is_empty:
             return self._slice(orders, after, limit, scope)
-        selector = selectors.parse_labels(wanted.labels)
-        every = (self._rows[order.uid] for order in orders)
-        chosen = [row.order for row in paging.matching(every, wanted, selector)]
+        is_wanted, found = paging.predicate(wanted), self._rows
+        chosen = [order for order in orders if is_wanted(found[order.uid])]
         return self._slice(chosen, after, limit, scope)
 
     def _slice(self, orders: list[Order], after: Order | None, limit: int, scope: str) -> Page[Row]:

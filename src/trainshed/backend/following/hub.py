@@ -6,11 +6,12 @@ import asyncio
 import hashlib
 import itertools
 import logging
+import resource
 import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -160,9 +161,17 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
+def _open_many() -> None:
+    """Each follower is a connection, and those who may be many must not be stopped by a usual limit."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
+    _open_many()
     with tempfile.TemporaryDirectory(prefix="trainshed-spool-") as scratch:
         folder = (settings.data or Path(scratch)) / "spool"
         folder.mkdir(parents=True, exist_ok=True)

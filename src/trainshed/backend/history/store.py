@@ -16,7 +16,6 @@ from trainshed.backend import paging
 from trainshed.backend.history.records import Entry, Record
 from trainshed.backend.paging import Filter, Page
 from trainshed.backend.rows import Order, Row
-from trainshed.kube import selectors
 
 _SCHEMA = """
 create table if not exists jobs (
@@ -71,13 +70,17 @@ class Store:
     def page(self, namespace: str | None, wanted: Filter, token: str, limit: int) -> Page[Entry]:
         scope = f"history {paging.scope(namespace, wanted)}"
         after = paging.place(token, scope) if token else None
-        every = (self._entries[order.uid] for order in self._order)
-        here = (one for one in every if namespace is None or one.namespace == namespace)
-        chosen = [*paging.matching(here, wanted, selectors.parse_labels(wanted.labels))]
-        start = paging.begin([one.order for one in chosen], after)
+        is_wanted, found = paging.predicate(wanted), self._entries
+        chosen = [
+            order
+            for order in self._order
+            if (namespace is None or found[order.uid].namespace == namespace) and is_wanted(found[order.uid])
+        ]
+        start = paging.begin(chosen, after)
         shown = chosen[start : start + limit]
         more = start + limit < len(chosen)
-        return Page(shown, len(chosen), paging.token(shown[-1].order, scope) if more and shown else "")
+        next_one = paging.token(shown[-1], scope) if more and shown else ""
+        return Page([found[order.uid] for order in shown], len(chosen), next_one)
 
     async def record(self, uid: str) -> Record | None:
         return await self._elsewhere(self._record, uid)
