@@ -23,6 +23,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+from bench import processes
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete, Where
@@ -82,6 +83,16 @@ def finished(count: int) -> Callable[[dict[str, Object]], bool]:
     return lambda jobs: sum(summarize(job).is_finished for job in jobs.values()) == count
 
 
+async def all_finished(client: Client, count: int) -> None:
+    """Looks at each job when it changes, and only then: the watcher must not be what is measured."""
+    done: set[str] = set()
+    async with asyncio.timeout(WAIT_SECONDS), client.watch(TRAINJOBS, "default") as changes:
+        while len(done) < count:
+            job = (await anext(changes)).object
+            if job and summarize(job).is_finished:
+                done.add(text(job, "metadata", "name"))
+
+
 def pods_of(name: str) -> Where:
     return Where(labels=f"{JOBSET_NAME}={name}")
 
@@ -120,7 +131,7 @@ def bare_torchruns() -> float:
     return time.perf_counter() - began
 
 
-async def ddp(client: Client) -> None:
+async def ddp(client: Client, _: Path) -> None:
     code = {"train.py": (EXAMPLE / "train.py").read_text()}
     await client.create(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ddp-code"}, "data": code}
@@ -153,7 +164,7 @@ async def ddp_once(client: Client, name: str) -> float:
     return took
 
 
-async def starts(client: Client) -> None:
+async def starts(client: Client, _: Path) -> None:
     times = []
     for turn in range(40):
         name = f"start-{turn}"
@@ -169,7 +180,7 @@ async def starts(client: Client) -> None:
     print(f"submit to two pods running     p50 {half:.0f} ms (aim 150), p99 {most:.0f} ms (aim 500)")
 
 
-async def many(client: Client, count: int = 500) -> None:
+async def many(client: Client, data: Path, count: int = 500) -> None:
     jobs = [a_job(f"many-{number:03}", ["true"]) for number in range(count)]
     began = time.perf_counter()
     gate = asyncio.Semaphore(16)
@@ -178,20 +189,23 @@ async def many(client: Client, count: int = 500) -> None:
         async with gate:
             await client.create(job)
 
-    waiting = asyncio.create_task(until(client, TRAINJOBS, Where(), finished(count)))
+    before = processes.seconds(data)
+    waiting = asyncio.create_task(all_finished(client, count))
     await asyncio.gather(*map(submit, jobs))
     sent = time.perf_counter() - began
     await waiting
     took = time.perf_counter() - began
+    spent = processes.per_job(before, processes.seconds(data), count)
     states = [summarize(job).state for job in (await client.list(TRAINJOBS, "default")).items]
     done = states.count("Complete")
     rate = done / took
     print(
         f"{count} one-pod jobs          {rate:.1f} completed/s (aim 50), {done} complete, sent: {sent:.1f} s"
     )
+    print(f"  ms on a processor per job: {spent}")
 
 
-async def restart(client: Client) -> None:
+async def restart(client: Client, _: Path) -> None:
     runtime = await client.get("clustertrainingruntimes", "torch-distributed")
     runtime = {key: runtime[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "again"}}
     runtime["spec"]["template"]["spec"]["failurePolicy"] = {"maxRestarts": 100}
@@ -238,7 +252,7 @@ def _reads(file: Path) -> bytes:
         return b""
 
 
-MEASURES: dict[str, Callable[[Client], Awaitable[None]]] = {
+MEASURES: dict[str, Callable[[Client, Path], Awaitable[None]]] = {
     "ddp": ddp,
     "starts": starts,
     "many": many,
@@ -249,7 +263,7 @@ MEASURES: dict[str, Callable[[Client], Awaitable[None]]] = {
 async def measure(name: str) -> None:
     with trainshed() as config:
         async with connected(config) as client:
-            await MEASURES[name](client)
+            await MEASURES[name](client, config.parent)
 
 
 def main(names: Sequence[str] = tuple(MEASURES)) -> None:
