@@ -98,12 +98,15 @@ def _post(resource: Resource, body: Object) -> requests.Request:
 # --- what routes ask for ------------------------------------------------------------------------------------
 
 
-def the_plane(request: Request) -> Plane:
+# All of these are coroutines: FastAPI would run plain functions in threads, which costs more than they do.
+
+
+async def the_plane(request: Request) -> Plane:
     found: Plane = request.app.state.plane
     return found
 
 
-def the_settings(request: Request) -> Settings:
+async def the_settings(request: Request) -> Settings:
     found: Settings = request.app.state.settings
     return found
 
@@ -117,7 +120,7 @@ async def current_caller(
     if sent is None or not _TOKEN.fullmatch(sent.credentials):
         raise problems.unauthorized("no token was sent" if sent is None else "that is no token")
     rates.require(f"stranger {address}", peek=True)
-    plane = the_plane(request)
+    plane: Plane = request.app.state.plane
     client = plane.as_caller(sent.credentials)
     try:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}

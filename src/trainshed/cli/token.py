@@ -7,7 +7,7 @@ from trainshed.compose.trouble import HERE, PROGRAM, Trouble
 
 
 def token(data_dir: DataDir = None, verbose: Verbose = False) -> None:
-    """Print the administrator's token; whoever has it may do everything."""
+    """Print the administrator's token, for curl."""
     from trainshed.client import kubeconfig
     from trainshed.client.failures import BadConfig
 

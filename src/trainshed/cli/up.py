@@ -99,7 +99,7 @@ def up(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Start the API server, the operator, the node agent and the REST backend."""
+    """Start the API server, operator, node agent and REST backend."""
     listen = Listen(None if bind is None else listening.host(bind), port)
     folder = folder_of(data_dir)
     choices = Choices(

@@ -25,12 +25,12 @@ UPLOAD: Object = {"user_id": "user123", "namespace": "user-123", "framework": "p
 router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
 
 
-def the_creator(request: Request) -> Creator:
+async def the_creator(request: Request) -> Creator:
     found: Creator = request.app.state.creator
     return found
 
 
-def job_name(name: Annotated[str, Path(examples=["user123-job-20251105130000"])]) -> str:
+async def job_name(name: Annotated[str, Path(examples=["user123-job-20251105130000"])]) -> str:
     return callers.checked_name(name)
 
 

@@ -1,0 +1,54 @@
+"""How each kind of error becomes an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from trainshed.backend import problems, requestids
+from trainshed.backend.problems import Problem
+from trainshed.backend.rendering.unacceptable import TooLarge, Unacceptable
+from trainshed.client.failures import Failure
+from trainshed.kube.faults import Fault
+
+
+def handle(app: FastAPI) -> None:
+    """Have every error answered by the one body."""
+    app.add_exception_handler(Problem, _told(lambda error: cast(Problem, error)))
+    app.add_exception_handler(Unacceptable, _told(lambda error: _of_unacceptable(cast(Unacceptable, error))))
+    app.add_exception_handler(Fault, _told(lambda error: problems.of_fault(cast(Fault, error))))
+    app.add_exception_handler(Failure, _told(lambda error: problems.of_failure(cast(Failure, error))))
+    app.add_exception_handler(HTTPException, _told(lambda error: _of_http(cast(HTTPException, error))))
+    app.add_exception_handler(
+        RequestValidationError,
+        _told(lambda error: problems.of_validation(cast(RequestValidationError, error).errors())),
+    )
+
+
+def _told(problem_of: Callable[[Exception], Problem]) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def tell(request: Request, error: Exception) -> Response:
+        problem = problem_of(error)
+        body = problem.body(requestids.of(request.scope))
+        return JSONResponse(body, problem.status, headers=problem.headers)
+
+    return tell
+
+
+def _of_unacceptable(error: Unacceptable) -> Problem:
+    status = 413 if isinstance(error, TooLarge) else 422
+    return Problem(status, str(error), field=error.field, hint=error.hint or None)
+
+
+def _of_http(error: HTTPException) -> Problem:
+    """What the framework itself refuses: unknown paths, wrong methods, bodies it cannot read."""
+    if isinstance(error.__cause__, Problem):
+        return error.__cause__  # raised while the framework read the body
+    words = {404: "there is no such path", 405: "that path does not take this method"}
+    message = words.get(error.status_code, str(error.detail))
+    hint = "see /docs for what there is" if error.status_code in words else None
+    return Problem(error.status_code, message, hint=hint, headers=error.headers)
