@@ -39,13 +39,15 @@ class Discovery:
         self._send = send
         self._groups: dict[str, tuple[Entry, ...]] = {}
         self._all: tuple[Entry, ...] | None = None
+        self._meant: dict[str, Resource] = {}
+        """What words turned out to mean among all of these."""
 
     async def find(self, words: str) -> Resource:
         """The resource somebody means by a plural, singular, short name or kind, with or without `.group`."""
-        if self._all and (found := match(self._all, words)):
+        if found := self._known(words):
             return found
-        self._all = await self._everything()
-        if found := match(self._all, words):
+        await self.entries()
+        if found := self._known(words):
             return found
         raise UnknownKind(f'the server doesn\'t have a resource type "{words}"')
 
@@ -61,8 +63,13 @@ class Discovery:
 
     async def entries(self) -> Sequence[Entry]:
         """All the server has at this moment; core kinds first, preferred versions before others."""
-        self._all = await self._everything()
+        self._all, self._meant = await self._everything(), {}
         return self._all
+
+    def _known(self, words: str) -> Resource | None:
+        if words not in self._meant and self._all and (found := match(self._all, words)):
+            self._meant[words] = found
+        return self._meant.get(words)
 
     async def _group(self, api_version: str) -> tuple[Entry, ...]:
         base = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
