@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack
 
+import httpx
 import pytest
 
 from tests import waits
@@ -197,6 +199,34 @@ class TestQuota:
             codes_kept = [one for one in kept.items if one["metadata"]["name"].endswith("-train-script")]
             assert len(codes_kept) == 3
 
+    @pytest.mark.timeout(180)
+    async def test_two_hundred_creates_by_twenty_tenants_lose_and_double_none(
+        self, backend: Backend, namespace: str
+    ) -> None:
+        async with AsyncExitStack() as stack:
+            crowd = [
+                stack.enter_context(people.person(backend, f"{namespace}-{at}", quota={"jobs": 5 + at % 10}))
+                for at in range(20)
+            ]
+            rests = [await stack.enter_async_context(backend.rest_async(one.token)) for one in crowd]
+            answers = await asyncio.gather(
+                *(
+                    rest.post("/api/trainjob/create", json=bodies.small(one.name, suspend=True))
+                    for one, rest in zip(crowd, rests, strict=True)
+                    for _ in range(10)
+                )
+            )
+            assert {answer.status_code for answer in answers} == {200, 403}
+            told = [(made["namespace"], made["trainjob_name"]) for made in _made(answers)]
+            assert len(set(told)) == len(told)
+            client = await stack.enter_async_context(backend.client())
+            for at, one in enumerate(crowd):
+                jobs = (await client.list("trainjobs.trainer.kubeflow.org", one.name)).items
+                assert len(jobs) == min(10, 5 + at % 10)
+                assert {job["metadata"]["name"] for job in jobs} == {
+                    name for space, name in told if space == one.name
+                }
+
     async def test_a_job_that_does_not_fit_waits_and_says_so(self, backend: Backend, ann: Person) -> None:
         with backend.rest() as admin:
             service.ok(admin.patch(f"/api/tenants/{ann.name}", json={"quota": {"cpu": "1m"}}))
@@ -222,6 +252,10 @@ class TestQuota:
             }
             with pytest.raises(Forbidden, match="exceeded quota: tenant-system-priority"):
                 await client.create(pod)
+
+
+def _made(answers: Iterable[httpx.Response]) -> list[Object]:
+    return [answer.json() for answer in answers if answer.status_code == 200]
 
 
 class TestEnd:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
 from trainshed.apiserver import writes
 from trainshed.apiserver.admission import Request
@@ -35,6 +36,8 @@ class Quotas:
         self._spaces: dict[str, Budgets] = {}
         self._epoch = state.store.epoch
         self._stale: set[Key] = set()
+        self._writing: set[Key] = set()
+        self._is_due = False
         self._timers: dict[Key, asyncio.TimerHandle] = {}
 
     def start(self) -> None:
@@ -128,16 +131,22 @@ class Quotas:
             self._show_one(Key(QUOTAS, namespace, name))
 
     def _show_one(self, key: Key) -> None:
-        """Once per turn of the event loop and before its writes are handed over: they share a commit."""
-        if not self._stale:
-            asyncio.get_running_loop().call_soon(self._write_statuses)
+        """Once per turn of the event loop and before its writes are handed over: they share a commit.
+
+        Of each quota one status is on its way at a time; what changes meanwhile is told by the next one.
+        """
         self._stale.add(key)
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._write_statuses)
 
     def _write_statuses(self) -> None:
-        stale, self._stale = self._stale, set()
+        self._is_due = False
+        ready = sorted(self._stale - self._writing)
+        self._stale = self._stale & self._writing
         kind = self._state.registry.stored(QUOTAS)
         with suppress(Closed):  # what is not written now is counted at the next start
-            for key in sorted(stale):
+            for key in ready:
                 self._write_status(key, kind)
 
     def _write_status(self, key: Key, kind: Kind | None) -> None:
@@ -147,11 +156,14 @@ class Quotas:
             return
         quota, status = loaded(record), budget.status()
         if quota.get("status") != status:
+            self._writing.add(key)
             written = writes.put_as_is(self._state, kind, record, {**quota, "status": status})
-            written.add_done_callback(_forget)
+            written.add_done_callback(partial(self._written, key))
 
-
-def _forget(written: asyncio.Future[Record]) -> None:
-    """A status the store could not take is written again when the counts are made anew."""
-    if not written.cancelled():
-        written.exception()
+    def _written(self, key: Key, written: asyncio.Future[Record]) -> None:
+        """A status the store could not take is written again when the counts are made anew."""
+        self._writing.discard(key)
+        if not written.cancelled():
+            written.exception()
+        if key in self._stale:
+            self._show_one(key)

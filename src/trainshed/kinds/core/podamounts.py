@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from trainshed.kinds.core import requests as sums
 from trainshed.kinds.reading import mapping
@@ -35,7 +36,13 @@ def _said(spec: Object, part: str) -> Amounts:
 
 
 def _read(amounts: Object) -> Amounts:
-    return {name: str(value) for name, value in amounts.items() if quantities.is_quantity(value)}
+    return {name: str(value) for name, value in amounts.items() if _is_quantity(str(value))}
+
+
+@lru_cache(4096)
+def _is_quantity(text: str) -> bool:
+    """The same few amounts come again with every pod."""
+    return quantities.is_quantity(text)
 
 
 def _sum(left: Amounts, right: Amounts) -> Amounts:
