@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import bisect
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import NamedTuple
 
@@ -89,13 +89,9 @@ class Index:
         scope = paging.scope(namespace, wanted)
         after = paging.place(token, scope) if token else None
         orders = self._order if namespace is None else self._places.get(namespace, [])
-        if wanted.is_empty:
-            return self._slice(orders, after, limit, scope)
-        is_wanted, found = paging.predicate(wanted), self._rows
-        chosen = [order for order in orders if is_wanted(found[order.uid])]
-        return self._slice(chosen, after, limit, scope)
+        return self._slice(paging.chosen(orders, self._rows, wanted), after, limit, scope)
 
-    def _slice(self, orders: list[Order], after: Order | None, limit: int, scope: str) -> Page[Row]:
+    def _slice(self, orders: Sequence[Order], after: Order | None, limit: int, scope: str) -> Page[Row]:
         start = paging.begin(orders, after)
         shown = orders[start : start + limit]
         more = start + limit < len(orders)

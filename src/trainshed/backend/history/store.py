@@ -70,12 +70,10 @@ class Store:
     def page(self, namespace: str | None, wanted: Filter, token: str, limit: int) -> Page[Entry]:
         scope = f"history {paging.scope(namespace, wanted)}"
         after = paging.place(token, scope) if token else None
-        is_wanted, found = paging.predicate(wanted), self._entries
-        chosen = [
-            order
-            for order in self._order
-            if (namespace is None or found[order.uid].namespace == namespace) and is_wanted(found[order.uid])
-        ]
+        found, here = self._entries, self._order
+        if namespace is not None:
+            here = [order for order in here if found[order.uid].namespace == namespace]
+        chosen = paging.chosen(here, found, wanted)
         start = paging.begin(chosen, after)
         shown = chosen[start : start + limit]
         more = start + limit < len(chosen)
