@@ -57,6 +57,7 @@ def lines(shed: Whole, name: str) -> str:
     return shed.trainshed("logs", name).out
 
 
+@pytest.mark.timeout(400)  # three starts of torch on two nodes
 def test_a_killed_rank_is_recovered_from_its_checkpoint(own: Whole) -> None:
     manifest = own.kubectl("kustomize", str(EXAMPLES / "03-checkpoints" / "recovery"))
     slow = manifest.replace('value: "20"', 'value: "30"').replace(
@@ -74,7 +75,7 @@ def test_a_killed_rank_is_recovered_from_its_checkpoint(own: Whole) -> None:
         for pid in processes_of(victim, "/app/train.py"):
             os.kill(pid, signal.SIGKILL)
         eventually(lambda kill=kill: restarts(own, "recovering") >= kill, f"restart {kill}", SECONDS)  # type: ignore[misc]
-    own.finish("recovering")
+    own.finish("recovering", seconds=200)
     said = lines(own, "recovering")
     assert "done at step 30" in said
     assert "starts at step 0" not in said, "the last attempt went on from a checkpoint"
@@ -92,12 +93,16 @@ def test_after_its_last_restart_a_job_fails_with_the_reason(shed: Whole, name: s
 
 @pytest.mark.parametrize("part", ["apiserver", "operator", "agent"])
 def test_training_goes_on_while_a_part_is_dead(own: Whole, part: str) -> None:
-    own.apply(a_shell("going", "for i in $(seq 60); do echo step $i; sleep 0.1; done; exit 0", nodes=2))
-    eventually(lambda: "step 3" in lines(own, "going"), "both pods run")
-    program = min(processes_of("going-node-0-0", "bash"))  # later ones are on their way to be `sleep`
+    steps = "for i in $(seq 60); do echo step $i; sleep 0.1; done"
+    own.apply(a_shell("going", f"{steps}; while [ ! -e /tmp/go ]; do sleep 0.1; done; exit 0", nodes=2))
+    eventually(lambda: lines(own, "going").count("step 3\n") == 2, "both pods run")
+    # The first of each: later ones are on their way to be `sleep`.
+    programs = [min(processes_of(f"going-node-0-{index}", "bash")) for index in range(2)]
     os.kill(own.pids()[part], signal.SIGKILL)
     eventually(lambda: own.pids_or_none(part) is None, f"{part} is gone")
-    assert program in processes_of("going-node-0-0", "bash")
+    assert all(is_running(program) for program in programs)
+    for program in programs:
+        Path(f"/proc/{program}/root/tmp/go").touch()
     own.up()
     own.finish("going")
     pods = own.list("pods", "jobset.sigs.k8s.io/jobset-name=going")
