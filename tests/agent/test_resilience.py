@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -239,3 +240,42 @@ def spoiled(folder: Path) -> Iterator[None]:
     finally:
         folder.unlink()
         away.rename(folder)
+
+
+def a_claim(name: str) -> Object:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+
+
+async def gone(folder: Path) -> None:
+    async def look() -> None:
+        assert not await asyncio.to_thread(folder.exists)
+
+    await waits.eventually(look)
+
+
+async def test_data_goes_with_its_claim_but_not_under_a_running_pod(
+    place: Place, client: Client, tmp_path: Path
+) -> None:
+    for name in ("used", "idle"):
+        await client.create(a_claim(name))
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("used", "idle")]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("used", "idle")]
+    fill = a_pod("fill", a_container("touch /used/x /idle/x", volumeMounts=mounts), volumes=volumes)
+    await client.create(fill)
+    await waits.until(client, "pods", "fill", is_over)
+    user = on_cue(tmp_path / "cue", "ls /used")
+    user["volumeMounts"].append(mounts[0])
+    await client.create(a_pod("p", user, volumes=[cue(tmp_path / "cue"), volumes[0]]))
+    await waits.until(client, "pods", "p", is_running)
+    folder = place.server.data / "agent" / "volumes" / "default"
+    for name in ("used", "idle"):
+        await client.delete("persistentvolumeclaims", name)
+    await gone(folder / "idle")
+    assert (folder / "used" / "x").exists()
+    place.agent.kill()
+    (tmp_path / "cue" / "go").touch()
+    await no_longer_there(str(tmp_path / "cue"))
+    place.agent.start()
+    assert phase(await waits.until(client, "pods", "p", is_over)) == "Succeeded"
+    await gone(folder / "used")

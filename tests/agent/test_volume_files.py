@@ -12,6 +12,7 @@ from trainshed.runner import pod_state
 from trainshed.runner.environment import Sources
 from trainshed.runner.pod_state import PodState
 from trainshed.runner.volumes import hostpaths, preparing, subpaths, wanted, writing
+from trainshed.runner.volumes.claimed import KEEP, ClaimFolders
 from trainshed.runner.volumes.payloads import File, Payload
 from trainshed.runner.volumes.preparing import Grounds, NotReady
 from trainshed.runner.volumes.wanted import Host
@@ -113,6 +114,14 @@ def test_no_link_leads_out_of_a_volume(tmp_path: Path) -> None:
 # --- all volumes of a pod ---
 
 
+def folders(tmp_path: Path, cluster: str = "here") -> ClaimFolders:
+    return ClaimFolders(tmp_path / "claims", cluster)
+
+
+def a_claim(uid: str, **annotations: str) -> Object:
+    return {"metadata": {"namespace": "ns", "name": "data", "uid": uid, "annotations": annotations}}
+
+
 def prepared(tmp_path: Path, *volumes: Object, objects: JSON = None) -> dict[str, Path]:
     pod: Object = {
         "metadata": {"name": "p", "namespace": "ns", "uid": "u1"},
@@ -121,7 +130,7 @@ def prepared(tmp_path: Path, *volumes: Object, objects: JSON = None) -> dict[str
     found = preparing.prepare(
         pod,
         wanted.volumes(pod),
-        Grounds(tmp_path / "pod", tmp_path / "claims"),
+        Grounds(tmp_path / "pod", lambda claim: folders(tmp_path).ready(claim, is_in_use=False)),
         Sources(objects or {}),
         {},
         DATED,
@@ -139,8 +148,45 @@ def test_scratch_is_open_to_everybody_and_survives_a_second_look(tmp_path: Path)
 
 def test_a_claim_is_a_folder_of_its_namespace(tmp_path: Path) -> None:
     volume: Object = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
-    claims: JSON = {("persistentvolumeclaims", "data"): {"spec": {}}}
+    claims: JSON = {("persistentvolumeclaims", "data"): a_claim("one")}
     assert prepared(tmp_path, volume, objects=claims)["v"] == tmp_path / "claims" / "ns" / "data"
+
+
+def test_a_later_claim_of_the_same_name_does_not_see_the_data_of_the_former(tmp_path: Path) -> None:
+    claims = folders(tmp_path)
+    (claims.ready(a_claim("one"), is_in_use=False) / "secret").touch()
+    assert [*claims.ready(a_claim("one"), is_in_use=False).iterdir()]
+    assert [*claims.ready(a_claim("two"), is_in_use=True).iterdir()]
+    assert [*claims.ready(a_claim("three"), is_in_use=False).iterdir()] == []
+
+
+def test_only_what_is_outlived_is_removed_and_only_by_its_own_cluster(tmp_path: Path) -> None:
+    claims = folders(tmp_path)
+    folder = claims.ready(a_claim("one"), is_in_use=False)
+    assert claims.outlived({"one"}) == []
+    assert folders(tmp_path, "another").outlived(set()) == []
+    (outlived,) = claims.outlived(set())
+    claims.ready(a_claim("two"), is_in_use=True)
+    claims.remove(outlived)
+    assert folder.is_dir()
+    (outlived,) = claims.outlived(set())
+    claims.remove(outlived)
+    assert [*folder.parent.iterdir()] == []
+
+
+def test_data_that_is_to_be_kept_is_there_for_the_next_claim(tmp_path: Path) -> None:
+    claims = folders(tmp_path)
+    (claims.ready(a_claim("one"), is_in_use=False) / "model").touch()
+    claims.learn(a_claim("one", **{KEEP: "true"}))
+    (outlived,) = claims.outlived(set())
+    claims.remove(outlived)
+    assert [one.name for one in claims.ready(a_claim("two"), is_in_use=False).iterdir()] == ["model"]
+
+
+def test_what_was_half_removed_goes_with_the_next_start(tmp_path: Path) -> None:
+    (tmp_path / "claims" / "ns" / ".gone-one" / "inner").mkdir(parents=True)
+    folders(tmp_path).sweep()
+    assert [*(tmp_path / "claims" / "ns").iterdir()] == []
 
 
 def test_a_missing_claim_is_named(tmp_path: Path) -> None:
@@ -157,7 +203,7 @@ def test_an_object_that_went_away_leaves_its_files(tmp_path: Path) -> None:
         "metadata": {"namespace": "ns"},
         "spec": {"volumes": [{"name": "v", "configMap": {"name": "c"}}]},
     }
-    volumes, grounds = wanted.volumes(pod), Grounds(tmp_path, tmp_path)
+    volumes, grounds = wanted.volumes(pod), Grounds(tmp_path, lambda claim: tmp_path)
     there = Sources({("configmaps", "c"): {"data": {"a": "1"}}})
     found = preparing.prepare(pod, volumes, grounds, there, {}, DATED)["v"]
     preparing.refresh(pod, volumes, grounds, Sources(), {}, DATED)
@@ -167,7 +213,7 @@ def test_an_object_that_went_away_leaves_its_files(tmp_path: Path) -> None:
 def test_files_that_cannot_be_written_are_told_of_and_the_rest_goes_on(tmp_path: Path) -> None:
     volumes: list[JSON] = [{"name": name, "configMap": {"name": "c"}} for name in ("v", "w")]
     pod: Object = {"metadata": {"namespace": "ns"}, "spec": {"volumes": volumes}}
-    wishes, grounds = wanted.volumes(pod), Grounds(tmp_path, tmp_path)
+    wishes, grounds = wanted.volumes(pod), Grounds(tmp_path, lambda claim: tmp_path)
     (tmp_path / "volumes").mkdir()
     (tmp_path / "volumes" / "v").touch()
     there = Sources({("configmaps", "c"): {"data": {"a": "1"}}})

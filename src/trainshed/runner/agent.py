@@ -14,7 +14,7 @@ from trainshed.aio.tasks import Tasks
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.kube import faults
-from trainshed.kube.objects import Object
+from trainshed.kube.objects import Object, text
 from trainshed.loop.cache import Cache
 from trainshed.loop.events import Recorder
 from trainshed.loop.informer import Informer
@@ -27,10 +27,12 @@ from trainshed.runner.hosts_files import HostsFiles
 from trainshed.runner.logs import retention
 from trainshed.runner.objects import Objects
 from trainshed.runner.pod_life import DRAIN_SECONDS
+from trainshed.runner.reclaiming import Reclaiming
 from trainshed.runner.registration import Registration
 from trainshed.runner.settings import Settings
 from trainshed.runner.site import Folders, Site
 from trainshed.runner.tenants import Tenants
+from trainshed.runner.volumes.claimed import ClaimFolders
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +57,9 @@ async def run(server: Server, settings: Settings, folder: Path, ready: Callable[
     engine = await engines.start(settings.runner, folder)
     host, port = api.address(server.url)
     access = Api(host, port, await engine.lead_to(host, port))
+    cluster = await _cluster(server.client)
     async with Tasks() as tasks:
-        agent = _Agent(server.client, access, settings, folders, engine, tasks)
+        agent = _Agent(server.client, access, cluster, settings, folders, engine, tasks)
         try:
             await agent.start()
             ready()
@@ -77,6 +80,11 @@ async def clear(settings: Settings, folder: Path) -> None:
     await engine.stop()
 
 
+async def _cluster(client: Client) -> str:
+    """What no other cluster is called, as is the custom."""
+    return text(await client.find("namespaces", "kube-system", ""), "metadata", "uid")
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -88,6 +96,7 @@ class _Agent:
         self,
         client: Client,
         access: Api,
+        cluster: str,
         settings: Settings,
         folders: Folders,
         engine: NodeEngine,
@@ -95,7 +104,8 @@ class _Agent:
     ) -> None:
         self._client, self._settings, self._folders = client, settings, folders
         self._api, self._engine, self._tasks = access, engine, tasks
-        self._pods, self._services = Cache(), Cache()
+        self._pods, self._services, self._claims = Cache(), Cache(), Cache()
+        self._reclaiming = Reclaiming(ClaimFolders(folders.claims, cluster), self._pods)
         self._recorder = Recorder(client, _now)
         self._machine = machine.look(folders.root)
         self._plans = node.plans(self._machine, settings.nodes)
@@ -118,6 +128,7 @@ class _Agent:
             clock=_now,
             host_address=self._machine.address,
             api=self._api,
+            claims=self._reclaiming,
             devices=Devices({plan.name: plan.devices for plan in self._plans}),
             home=sys.prefix,
             allocatable={plan.name: plan.capacity for plan in self._plans},
@@ -131,7 +142,9 @@ class _Agent:
         self._tasks.start("events", self._recorder.run())
         await self._watch_services()
         await self._registration.register()
+        await self._watch_claims()
         await self._watch_pods()
+        self._tasks.start("data of claims", self._reclaiming.run(self._claims))
         self._tasks.start("leases", self._registration.keep())
         self._tasks.start("logs kept", self._sweep())
         await self._serve()
@@ -140,8 +153,13 @@ class _Agent:
         self._services.listen(self._site.hosts.see_service)
         await self._follow("services", self._services)
 
+    async def _watch_claims(self) -> None:
+        self._claims.listen(self._reclaiming.see)
+        await self._follow("persistentvolumeclaims", self._claims)
+
     async def _watch_pods(self) -> None:
         self._pods.listen(self._tenants.see)
+        self._pods.listen(self._reclaiming.see_pod)
         self._site.objects.listen(self._tenants.refresh)
         await self._follow("pods", self._pods)
         await self._tenants.forget_strangers()

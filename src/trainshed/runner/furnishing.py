@@ -165,7 +165,12 @@ class Furnishing:
         ]
 
     def _grounds(self) -> Grounds:
-        return Grounds(self._owner.folder, self._site.folders.claims)
+        return Grounds(self._owner.folder, self._claim_folder)
+
+    def _claim_folder(self, claim: Object) -> Path:
+        owner, claims = self._owner, self._site.claims
+        is_in_use = claims.is_in_use(owner.namespace, text(claim, "metadata", "name"), but_by=owner.uid)
+        return claims.folders.ready(claim, is_in_use=is_in_use)
 
     async def _follow(self) -> None:
         await self._site.objects.follow({kind for kind, _ in self.references})

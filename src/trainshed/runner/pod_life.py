@@ -225,9 +225,12 @@ class PodLife:
     async def _furnished(self) -> bool:
         """Network and volumes; tried again until they are there. False when the pod has to end first.
 
-        What a former agent left running is looked after at once, whatever has become of its surroundings.
+        What a former agent left running, or has ended, is looked after at once, whatever has become of its
+        surroundings.
         """
-        runs, wait = any(one.view.is_running for one in self._lives.values()), _FIRST_RETRY
+        wait = _FIRST_RETRY
+        is_over = all(one.is_over for one in self._lives.values() if one.view.part == "main")
+        runs = is_over or any(one.view.is_running for one in self._lives.values())
         while runs or not self._asked.is_set():
             try:
                 await self._furnishing.furnish()

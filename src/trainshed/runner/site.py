@@ -22,6 +22,7 @@ from trainshed.runner.hosts_files import HostsFiles
 from trainshed.runner.images import Environment
 from trainshed.runner.objects import Objects
 from trainshed.runner.plan import Mount
+from trainshed.runner.reclaiming import Reclaiming
 from trainshed.runner.settings import Settings
 
 Tell = Callable[[Object, Literal["Normal", "Warning"], str, str], None]
@@ -77,6 +78,7 @@ class Site:
     clock: Callable[[], datetime]
     host_address: str
     api: Api
+    claims: Reclaiming
     devices: Devices
     home: str
     """The environment that images stand for when nothing else is said."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,8 +27,8 @@ class Grounds:
 
     pod: Path
     """The pod's own; goes with it."""
-    claims: Path
-    """One folder per namespace and claim; stays."""
+    claims: Callable[[Object], Path]
+    """The folder of a claim; stays until that is deleted."""
 
 
 def prepare(
@@ -110,5 +110,4 @@ def _claim(pod: Object, volume: Claim, grounds: Grounds, sources: Sources) -> Pr
         raise payloads.Incomplete(
             f'persistentvolumeclaim "{volume.claim}" has volumeMode Block; use Filesystem'
         )
-    folder = _open_folder(grounds.claims / namespace_of(pod) / volume.claim)
-    return Prepared(str(folder), read_only=volume.read_only)
+    return Prepared(str(grounds.claims(claim)), read_only=volume.read_only)
