@@ -228,9 +228,7 @@ def walk(found: Service) -> tuple[int, Result]:
     headers = {"Authorization": f"Bearer {found.rest.token}"}
     began = time.perf_counter()
     while True:
-        query = (
-            f"namespace={SPACE}&limit={PAGE}&continue={token}" if token else f"namespace={SPACE}&limit={PAGE}"
-        )
+        query = f"namespace={LISTED}&limit={PAGE}" + (f"&continue={token}" if token else "")
         start = time.perf_counter()
         connection.request("GET", f"/api/trainjob?{query}", headers=headers)
         body = json.loads(connection.getresponse().read())
@@ -247,11 +245,11 @@ def walk(found: Service) -> tuple[int, Result]:
 
 
 def creates(found: Service, turns: int = 3, requests: int = 320) -> None:
-    """What a caller of the raw API has to do is a ConfigMap, a TrainJob, and the tie between them."""
+    """What a caller of the raw API has to do: a ConfigMap, a TrainJob, and the tie between them."""
     kinds = {"whoami": (found.rest, rest_whoami), "ConfigMap": (found.kube, raw_map)}
     kinds |= {"TrainJob": (found.kube, raw_job), "create by REST": (found.rest, rest_create)}
     results: dict[str, list[Result]] = {name: [] for name in kinds}
-    spent = (0.0, 0.0)
+    spent = dict.fromkeys(kinds, (0.0, 0.0))
     run(found.rest, rest_create, connections=1, requests=2)
     for _ in range(turns):
         for name, (target, make) in kinds.items():
@@ -259,22 +257,24 @@ def creates(found: Service, turns: int = 3, requests: int = 320) -> None:
             result = run(target, make, connections=CLIENTS, requests=requests)
             assert not result.failures, f"{name}: {result.failures} of {requests} failed"
             results[name].append(result)
-            if name == "create by REST":
-                now = found.cpu_seconds()
-                spent = spent[0] + now[0] - before[0], spent[1] + now[1] - before[1]
-    middle = {
-        name: sorted(one.percentile(0.5) for one in found)[turns // 2] for name, found in results.items()
-    }
-    for name, found_ in results.items():
-        print(f"{name}: {', '.join(_times(one) for one in found_)}")
-    raw = middle["TrainJob"] + 2 * middle["ConfigMap"]
-    more = middle["create by REST"] - raw
-    print(
-        f"create by REST p50 {middle['create by REST'] * 1000:.1f} ms; the same three writes raw"
-        f" {raw * 1000:.1f} ms: {more * 1000:+.1f} ms (aim: at most 20)"
+            used = [now - then for now, then in zip(found.cpu_seconds(), before, strict=True)]
+            spent[name] = spent[name][0] + used[0], spent[name][1] + used[1]
+    for name, times in results.items():
+        cpu = [part / turns / requests * 1000 for part in spent[name]]
+        shown = ", ".join(f"{one.percentile(0.5) * 1000:.1f}" for one in times)
+        print(f"{name}: p50 {shown} ms; processor time {cpu[0]:.1f} (backend) + {cpu[1]:.1f} ms (API server)")
+    _compare(
+        {name: sorted(one.percentile(0.5) for one in times)[turns // 2] for name, times in results.items()}
     )
-    per = [part / turns / requests * 1000 for part in spent]
-    print(f"processor time per create: backend {per[0]:.1f} ms, API server {per[1]:.1f} ms")
+
+
+def _compare(middle: dict[str, float]) -> None:
+    raw = middle["TrainJob"] + 2 * middle["ConfigMap"]
+    rest = middle["create by REST"]
+    print(
+        f"create by REST {rest * 1000:.1f} ms; the same three writes raw {raw * 1000:.1f} ms:"
+        f" {(rest - raw) * 1000:+.1f} ms (aim: at most 20)"
+    )
 
 
 def _times(result: Result) -> str:
