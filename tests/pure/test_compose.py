@@ -284,3 +284,30 @@ def test_control_groups_are_recognised(tmp_path: Path) -> None:
     assert capabilities.cgroups(tmp_path) == (1, ["memory"])
     (tmp_path / "cgroup.controllers").write_text("cpu memory io\n")
     assert capabilities.cgroups(tmp_path)[0] == 2
+
+
+ALL = ["cpu", "memory", "pids"]
+
+
+@pytest.mark.parametrize(
+    ("version", "ours", "is_root", "state", "fix"),
+    [
+        (1, ALL, True, "ok", ""),
+        (2, ALL, False, "ok", ""),
+        (0, [], True, "missing", "mount -t cgroup2"),
+        (1, [], True, "limited", "writable /sys/fs/cgroup"),
+        (1, [], False, "limited", "run as root"),
+        (2, [], False, "limited", "systemd-run --user --scope -p Delegate=yes trainshed up"),
+        (2, ["memory", "pids"], False, "limited", "Delegate=memory cpu pids"),
+        (2, ["cpu", "pids"], True, "limited", 'echo "+memory"'),
+        (1, ["cpu", "pids"], True, "limited", "cgroup_enable=memory"),
+    ],
+)
+def test_doctor_says_which_limits_hold_and_how_to_get_the_others(
+    version: int, ours: list[str], is_root: bool, state: str, fix: str
+) -> None:
+    found = machine.judge_cgroups(version, ours, is_root=is_root)
+    assert found.state == state
+    assert fix in found.fix
+    missing = [name for name in ("memory", "cpu", "pids") if name not in ours]
+    assert all(name in found.meaning for name in missing)

@@ -42,6 +42,18 @@ def test_weights_stay_within_bounds(shares: int) -> None:
     assert 1 <= cgroups.weight(shares) <= 10_000
 
 
+@pytest.mark.parametrize(
+    ("offered", "expected"),
+    [("cpuset cpu memory pids", "+memory +cpu +pids"), ("memory pids", "+memory +pids"), ("io", "")],
+)
+def test_of_version_2_what_is_there_is_handed_on(tmp_path: Path, offered: str, expected: str) -> None:
+    (tmp_path / "cgroup.controllers").write_text(offered)
+    found = cgroups._version_2(str(tmp_path), cgroups._offered(str(tmp_path)), "ours")
+    assert found.controllers == tuple(word[1:] for word in expected.split())
+    for group in (tmp_path, tmp_path / "ours"):
+        assert (group / "cgroup.subtree_control").read_text() == expected
+
+
 def test_a_group_of_version_2_is_one_folder_with_all_files(tmp_path: Path) -> None:
     groups = Cgroups(2, tuple((name, str(tmp_path)) for name in ("memory", "cpu", "pids")))
     (made,) = groups.make("one", _LIMITS)

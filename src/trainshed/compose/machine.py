@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from trainshed.compose import capabilities, listening, modes, packages, places, ports, statefile
 from trainshed.compose.datafolder import DataFolder
@@ -75,6 +75,9 @@ def kubectl() -> Finding:
 
 # --- running pods -----------------------------------------------------------------------------------------
 
+_WANTED_OF_SYSTEMD = ("memory", "cpu", "pids")
+_DELEGATE = "run as root, or as: systemd-run --user --scope -p Delegate=yes trainshed up"
+
 
 def user_namespaces() -> Finding:
     reason = capabilities.namespace_obstacle()
@@ -126,17 +129,35 @@ def outbound_network() -> Finding:
 
 
 def cgroups() -> Finding:
-    version, ours = capabilities.cgroups()
-    if version and ours:
+    return judge_cgroups(*capabilities.cgroups(), is_root=os.geteuid() == 0)
+
+
+def judge_cgroups(version: int, ours: Sequence[str], *, is_root: bool) -> Finding:
+    """Which limits hold, for want of what others do not, and how to get it."""
+    missing = [name for name in ("memory", "cpu", "pids") if name not in ours]
+    if version and not missing:
         return Finding("cgroups", "ok", f"version {version}, {', '.join(ours)}")
-    meaning = "cpu and memory limits of pods are not enforced"
+    meaning = f"limits of pods are not enforced for: {', '.join(missing)}"
     if version == 0:
-        return Finding("cgroups", "missing", "none", meaning)
-    if os.geteuid() == 0:
+        fix = "mount them as root: mount -t cgroup2 none /sys/fs/cgroup"
+        return Finding("cgroups", "missing", "none are mounted", meaning, fix)
+    if ours:
+        found = f"version {version}, {', '.join(ours)}, but not {', '.join(missing)}"
+        return Finding("cgroups", "limited", found, meaning, _more_cgroups(version, missing, is_root))
+    if is_root:
         fix = "give this container, if it is one, a writable /sys/fs/cgroup"
         return Finding("cgroups", "limited", f"version {version}, not writable here", meaning, fix)
-    fix = "run as root" if version == 1 else "run as root, or under systemd with Delegate=yes"
-    return Finding("cgroups", "limited", f"version {version}, nothing delegated to this user", meaning, fix)
+    found = f"version {version}, nothing delegated to this user"
+    return Finding("cgroups", "limited", found, meaning, "run as root" if version == 1 else _DELEGATE)
+
+
+def _more_cgroups(version: int, missing: Sequence[str], is_root: bool) -> str:
+    if version == 2 and not is_root:
+        return f"as root: systemctl edit user@.service, with Delegate={' '.join(_WANTED_OF_SYSTEMD)}"
+    if version == 2:
+        wanted = " ".join(f"+{name}" for name in missing)
+        return f'as root: echo "{wanted}" > cgroup.subtree_control of the group above ours'
+    return "boot with cgroup_enable=memory" if missing == ["memory"] else "mount them below /sys/fs/cgroup"
 
 
 def gpus() -> Finding:

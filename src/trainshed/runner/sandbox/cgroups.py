@@ -12,6 +12,7 @@ from trainshed.runner.plan import Limits
 
 _PERIOD = 100_000
 _REMOVE_SECONDS = 2.0
+CONTROLLERS = ("memory", "cpu", "pids")
 
 Writes = Mapping[str, Mapping[str, str]]
 """By controller: what goes into which file."""
@@ -137,10 +138,10 @@ def find(name: str) -> Cgroups:
         mounted = _mounted(file.read())
     with open("/proc/self/cgroup") as file:
         own = dict(_own(file.read()))
-    if "" in mounted and _hierarchy(mounted[""], own.get("", "/"), "memory"):
-        return _version_2(mounted[""], own.get("", "/"), name)
+    if "" in mounted and (offered := _offered(_place(mounted[""], own.get("", "/")))):
+        return _version_2(_place(mounted[""], own.get("", "/")), offered, name)
     found = []
-    for controller in ("memory", "cpu", "pids"):
+    for controller in CONTROLLERS:
         if controller in mounted:
             path = f"{_place(mounted[controller], own.get(controller, '/'))}/{name}"
             if _can_make(path):
@@ -176,29 +177,32 @@ def _place(mounted: str, own: str) -> str:
     return path if os.path.isdir(path) else mounted  # a container sees its own group as the root
 
 
-def _hierarchy(mounted: str, own: str, controller: str) -> bool:
-    with contextlib.suppress(OSError), open(f"{_place(mounted, own)}/cgroup.controllers") as file:
-        return controller in file.read().split()
-    return False
+def _offered(group: str) -> tuple[str, ...]:
+    """What a group of version 2 may hand on; to users systemd often gives memory and pids, but not cpu."""
+    with contextlib.suppress(OSError), open(f"{group}/cgroup.controllers") as file:
+        found = file.read().split()
+        return tuple(name for name in CONTROLLERS if name in found)
+    return ()
 
 
-def _version_2(mounted: str, own: str, name: str) -> Cgroups:
+def _version_2(parent: str, offered: tuple[str, ...], name: str) -> Cgroups:
     """Only a group without processes may hand controllers on, so those in ours move to one beside."""
-    parent = _place(mounted, own)
     path = f"{parent}/{name}"
     if not _can_make(path):
         return Cgroups()
-    handed_on = _hand_on(parent) or (_step_aside(parent, f"{path}-agent") and _hand_on(parent))
-    if not handed_on or not _hand_on(path):
+    handed_on = _hand_on(parent, offered) or (
+        _step_aside(parent, f"{path}-agent") and _hand_on(parent, offered)
+    )
+    if not handed_on or not _hand_on(path, offered):
         remove([path])
         return Cgroups()
-    return Cgroups(2, tuple((controller, path) for controller in ("memory", "cpu", "pids")))
+    return Cgroups(2, tuple((controller, path) for controller in offered))
 
 
-def _hand_on(group: str) -> bool:
+def _hand_on(group: str, controllers: tuple[str, ...]) -> bool:
     try:
         with open(f"{group}/cgroup.subtree_control", "w") as file:
-            file.write("+memory +cpu +pids")
+            file.write(" ".join(f"+{name}" for name in controllers))
     except OSError:
         return False
     return True
