@@ -63,6 +63,6 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> byt
 
 def _without_top(files: dict[str, bytes]) -> dict[str, bytes]:
     tops = {path.partition("/")[0] for path in files if "/" in path}
-    if len(tops) != 1 or any("/" not in path for path in files):
-        return files
+    if len(tops) != 1 or tops & {"", ".", ".."} or any("/" not in path for path in files):
+        return files  # what leads out of the folder is refused with its whole path
     return {path.partition("/")[2]: content for path, content in files.items()}
