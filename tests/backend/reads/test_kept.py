@@ -28,7 +28,9 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
 def rest(beside: Whole) -> Iterator[httpx.Client]:
     status = json.loads(beside.trainshed("status", "-o", "json").out)
     headers = {"Authorization": f"Bearer {service.admin_token(beside.cluster)}"}
-    with httpx.Client(base_url=status["backend"]["url"], headers=headers, timeout=60, trust_env=False) as client:
+    with httpx.Client(
+        base_url=status["backend"]["url"], headers=headers, timeout=60, trust_env=False
+    ) as client:
         yield client
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -59,22 +60,21 @@ class Recorder:
     def note(self, news: News) -> None:
         """Called for each change of a TrainJob; only takes note of what is to be written."""
         before, after = news.before, news.after
+        if after is not None and before is None:
+            self._new[after.uid] = after
         if after is None and before is not None:
             deleted = ages.timestamp(datetime.now(UTC))
             self._ended[before.uid] = _Task(before, _object(news), deleted, time.monotonic())
-        elif after is not None and after.is_finished and (before is None or not before.is_finished):
-            if self._is_recorded(after):
-                return
+        elif after is not None and self._has_just_ended(before, after):
             self._ended[after.uid] = _Task(after, _object(news), due=time.monotonic() + _SETTLE_SECONDS)
-        elif after is not None and before is None:
-            self._new[after.uid] = after
-        else:
-            return
-        self._some.set()
+        if self._new or self._ended:
+            self._some.set()
 
-    def _is_recorded(self, row: Row) -> bool:
-        found = self.store.find(row.uid)
-        return found is not None and found.finished == row.finished
+    def _has_just_ended(self, before: Row | None, after: Row) -> bool:
+        if not after.is_finished or (before is not None and before.is_finished):
+            return False
+        found = self.store.find(after.uid)
+        return found is None or found.finished != after.finished
 
     async def run(self) -> None:
         await self.index.synced.wait()
@@ -82,9 +82,12 @@ class Recorder:
         while True:
             await self._some.wait()
             self._some.clear()
-            await self._begin()
-            for task in self._due():
-                await self._record(task)
+            try:
+                await self._begin()
+                for task in self._due():
+                    await self._record(task)
+            except sqlite3.Error as trouble:
+                log.error("the history cannot be written: %s", trouble)
             if self._ended:
                 await asyncio.sleep(_SETTLE_SECONDS / 2)
                 self._some.set()

@@ -8,8 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from trainshed.backend import details, pages, paging, problems
-from trainshed.backend.caller import CurrentCaller
+from trainshed.backend.caller import CurrentCaller, ThePlane
 from trainshed.backend.following.permits import TRAINER
+from trainshed.backend.history import births
 from trainshed.backend.history.records import Entry
 from trainshed.backend.history.store import Store
 from trainshed.backend.models.joblogs import HistoryLogs
@@ -31,11 +32,17 @@ TheHistory = Annotated[Store, Depends(the_history)]
 
 @router.get("", responses=problems.responses(), response_model=HistoryPage)
 async def ended(
-    history: TheHistory, place: Scope, wanted: Chosen, limit: Limit = 50, token: Continue = ""
+    history: TheHistory,
+    plane: ThePlane,
+    place: Scope,
+    wanted: Chosen,
+    limit: Limit = 50,
+    token: Continue = "",
 ) -> Response:
     """Jobs that have ended or were deleted, the last one first. How far back is bounded."""
+    since = "" if place is None else await births.born(plane.own, place)
     try:
-        return answer(history.page(place, wanted, token, limit), pages.ended)
+        return answer(history.page(place, wanted, token, limit, since), pages.ended)
     except paging.WrongToken as wrong:
         raise problems.invalid("continue", f"continue: {wrong}") from wrong
 
@@ -43,11 +50,14 @@ async def ended(
 async def entry(
     history: TheHistory,
     caller: CurrentCaller,
+    plane: ThePlane,
     uid: Annotated[str, Path(max_length=64, examples=["0b8f4c1e-52c0-4f0e-9d5b-0d8f2f1f7a11"])],
 ) -> Entry:
     """A job of the history the caller may see; whoever may not is told that there is none."""
     found = history.find(uid)
     if found is None or not await caller.may("get", "trainjobs", found.namespace, found.name, group=TRAINER):
+        raise problems.not_found("a job with that uid")
+    if found.created < await births.born(plane.own, found.namespace):
         raise problems.not_found("a job with that uid")
     return found
 

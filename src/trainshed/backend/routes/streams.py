@@ -14,6 +14,7 @@ from trainshed.backend.caller import Caller, CurrentCaller, Place
 from trainshed.backend.following import followers
 from trainshed.backend.following.hub import Hub
 from trainshed.backend.following.permits import Need, Permit
+from trainshed.backend.history import births
 from trainshed.backend.history.store import Store
 from trainshed.backend.joblines.runs import Choice
 from trainshed.backend.problems import Problem
@@ -133,7 +134,8 @@ async def _row(request: Request, caller: Caller, namespace: str, name: str, uid:
     if found is not None and uid in ("", found.uid):
         return found
     kept = history.find(uid)
-    if kept is None or (kept.namespace, kept.name) != (namespace, name):
+    since = await births.born(request.app.state.plane.own, namespace)
+    if kept is None or (kept.namespace, kept.name) != (namespace, name) or kept.created < since:
         raise Problem(404, f'no job "{name}" with that uid is there or kept', field="uid")
     return kept.row
 
