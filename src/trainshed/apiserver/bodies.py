@@ -55,6 +55,8 @@ def report(call: Call, complaints: list[str]) -> None:
 
 
 def field_validation(call: Call) -> str:
+    if not call.request.raw_query:
+        return "Warn"
     level = call.request.query.get("fieldValidation") or "Warn"
     if level not in LEVELS:
         error = faults.unsupported("fieldValidation", level, LEVELS)

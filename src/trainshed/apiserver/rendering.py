@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
 
 from trainshed.kinds.kind import Kind
 from trainshed.kube.objects import Object, decode, encode
@@ -13,9 +12,10 @@ from trainshed.store.records import Record
 
 def ordered(kind: Kind, obj: Object) -> Object:
     """The object with apiVersion and kind in front, so that stored bytes start with `prefix`."""
-    head = {"apiVersion": kind.api_version, "kind": kind.kind}
-    if list(islice(obj.items(), 2)) == list(head.items()):
+    items = iter(obj.items())
+    if next(items, None) == ("apiVersion", kind.api_version) and next(items, None) == ("kind", kind.kind):
         return obj
+    head = {"apiVersion": kind.api_version, "kind": kind.kind}
     return head | {key: value for key, value in obj.items() if key not in head}
 
 

@@ -42,7 +42,7 @@ def writer(call: Call, track: bool = True) -> writes.Writer:
 
 
 def check_dry_run(call: Call) -> None:
-    for value in call.request.query.all("dryRun"):
+    for value in call.request.query.all("dryRun") if call.request.raw_query else ():
         if value != "All":
             error = faults.unsupported("dryRun", value, ["All"])
             raise faults.refuse("CreateOptions", "meta.k8s.io", "", [error])

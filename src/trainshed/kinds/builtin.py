@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 
 from trainshed.kinds.kind import Dialect, Kind, Rules
 from trainshed.kinds.printing.printer import Printer
@@ -41,7 +41,7 @@ def _kind(row: Row, schemas: Schemas, rules: Rules, printer: Printer, dialect: D
         plural=row.plural,
         singular=row.kind.lower(),
         namespaced=row.namespaced,
-        schema=partial(schemas.compiled, row.definition),
+        schema=cache(partial(schemas.compiled, row.definition)),
         definition=row.definition,
         short_names=row.short_names,
         categories=row.categories,

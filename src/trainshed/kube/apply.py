@@ -56,7 +56,7 @@ def track_update(
     if before is None and managed.listed_in(after) is None:
         # The common birth, without the bookkeeping of what was there before.
         born = Entry(manager or "unknown", "Update", api_version, everything(after, schema), now, subresource)
-        managed.write(after, (born,))
+        managed.write_only(after, born)
         return
     base = _base(before, after, subresource)
     if before is not None and not base:

@@ -12,14 +12,15 @@ _SERVER_OWNED = (
     "generation",
     "selfLink",
 )
+_NOT_SENT = frozenset((*_SERVER_OWNED, "resourceVersion"))
 _OMITTED_WHEN_EMPTY = ("annotations", "finalizers", "generateName", "labels", "ownerReferences")
 
 
 def begin(obj: Object, *, namespace: str, uid: str, now: str, generation: bool) -> None:
     """Metadata of a new object: what clients sent for server-owned fields is ignored."""
     meta = metadata(obj)
-    for name in (*_SERVER_OWNED, "resourceVersion"):
-        meta.pop(name, None)
+    for name in _NOT_SENT.intersection(meta):
+        del meta[name]
     if namespace:
         meta["namespace"] = namespace
     else:

@@ -157,6 +157,14 @@ def write(obj: Object, entries: Iterable[Entry]) -> None:
         metadata(obj).pop("managedFields", None)
 
 
+def write_only(obj: Object, entry: Entry) -> None:
+    """As `write`, of the one owner a new object has: there is nothing to sort."""
+    if entry.fields:
+        metadata(obj)["managedFields"] = [entry.body()]
+    else:
+        metadata(obj).pop("managedFields", None)
+
+
 def _age(entry: Entry) -> tuple[str, ...]:
     return entry.operation, entry.time, entry.manager, entry.api_version, entry.subresource
 

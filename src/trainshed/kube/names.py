@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from random import Random
 from typing import Final, NamedTuple
 
@@ -166,26 +167,25 @@ def metadata_errors(
     metadata: Object, *, namespaced: bool, check_name: NameCheck | None = None
 ) -> list[FieldError]:
     """Everything wrong with an object's metadata; name generation has happened already."""
-    errors = [
-        *_name_errors(metadata, check_name or dns_subdomain),
-        *_namespace_errors(metadata, namespaced),
-    ]
+    errors: list[FieldError] = []
+    _add_name_errors(metadata, check_name or dns_subdomain, errors)
+    _add_namespace_errors(metadata, namespaced, errors)
     for part, find in _PART_ERRORS:
         if part in metadata:
             errors += find(metadata)
     return errors
 
 
-def _name_errors(metadata: Object, check: NameCheck) -> Iterator[FieldError]:
+def _add_name_errors(metadata: Object, check: NameCheck, errors: list[FieldError]) -> None:
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if isinstance(prefix, str) and prefix and (why := check(_mask_trailing_dash(prefix))):
-        yield faults.invalid("metadata.generateName", prefix, why)
+        errors.append(faults.invalid("metadata.generateName", prefix, why))
     if not name:
-        yield faults.required("metadata.name", "name or generateName is required")
+        errors.append(faults.required("metadata.name", "name or generateName is required"))
     elif not isinstance(name, str):
-        yield _not_text("metadata.name", name)
+        errors.append(_not_text("metadata.name", name))
     elif why := check(name):
-        yield faults.invalid("metadata.name", name, why)
+        errors.append(faults.invalid("metadata.name", name, why))
 
 
 def _mask_trailing_dash(prefix: str) -> str:
@@ -193,17 +193,21 @@ def _mask_trailing_dash(prefix: str) -> str:
     return prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
-def _namespace_errors(metadata: Object, namespaced: bool) -> Iterator[FieldError]:
+def _add_namespace_errors(metadata: Object, namespaced: bool, errors: list[FieldError]) -> None:
     namespace = metadata.get("namespace") or ""
     if not isinstance(namespace, str):
-        yield _not_text("metadata.namespace", namespace)
+        errors.append(_not_text("metadata.namespace", namespace))
     elif not namespaced:
         if namespace:
-            yield faults.forbidden("metadata.namespace", "not allowed on this type")
+            errors.append(faults.forbidden("metadata.namespace", "not allowed on this type"))
     elif not namespace:
-        yield faults.required("metadata.namespace")
-    elif why := dns_label(namespace):
-        yield faults.invalid("metadata.namespace", namespace, why)
+        errors.append(faults.required("metadata.namespace"))
+    elif why := _of_namespace(namespace):
+        errors.append(faults.invalid("metadata.namespace", namespace, why))
+
+
+_of_namespace = lru_cache(maxsize=1024)(dns_label)
+"""Remembered: few namespaces have many objects."""
 
 
 def _label_errors(metadata: Object) -> Iterator[FieldError]:

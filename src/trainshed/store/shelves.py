@@ -75,7 +75,8 @@ class Shelves:
         self._owned: dict[str, dict[Key, None]] = {}
 
     def get(self, key: Key) -> Record | None:
-        shelf = self._shelf(key)
+        shelves = self._shelves.get(key.resource)  # as `_shelf`, without a call: asked several times a write
+        shelf = shelves.get(key.namespace) if shelves else None
         return shelf.by_name.get(key.name) if shelf else None
 
     def ordered(self, resource: str, namespace: str | None) -> list[Record]:

@@ -20,9 +20,9 @@ def defaults(config: Object) -> None:
     for name in ("data", "binaryData"):
         if config.get(name, 0) in (None, {}):
             del config[name]
-        for key, value in mapping(config, name).items():
-            if value is None:
-                config[name][key] = ""
+        values = mapping(config, name)
+        if None in values.values():
+            config[name] = {key: "" if value is None else value for key, value in values.items()}
 
 
 def errors(config: Object, old: Object | None) -> Errors:
@@ -30,10 +30,12 @@ def errors(config: Object, old: Object | None) -> Errors:
     found: Errors = []
     if old is not None and dig(old, "immutable") is True:
         found += frozen(config, old, ("data", "binaryData"))
-    found += key_errors("data", data) + key_errors("binaryData", binary)
-    for key in data.keys() & binary.keys():
-        found.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
-    found += base64_errors("binaryData", binary)
+    found += key_errors("data", data)
+    if binary:
+        found += key_errors("binaryData", binary)
+        for key in data.keys() & binary.keys():
+            found.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
+        found += base64_errors("binaryData", binary)
     return [*found, too_long("", MOST_BYTES)] if _is_too_large(data, binary) else found
 
 
