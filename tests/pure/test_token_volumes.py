@@ -7,6 +7,7 @@ import pytest
 from trainshed.apiserver.access import tls
 from trainshed.kinds.core import tokenvolumes
 from trainshed.kube.objects import JSON, Object
+from trainshed.runner import furnishing
 from trainshed.runner.plan import ContainerPlan, Mount, PodPlan
 from trainshed.runner.process import mapping
 from trainshed.runner.sandbox.engine import PREFIX
@@ -89,3 +90,13 @@ def test_a_plain_process_gets_a_kubeconfig_instead() -> None:
 
 def test_a_kubeconfig_of_its_own_is_respected() -> None:
     assert mapping.kubeconfig(_plan(*SERVER, ("KUBECONFIG", "/mine"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("lifetimes", "is_fresh", "expected"),
+    [([], True, None), ([3607, 600], True, 480.0), ([3607], False, 15.0), ([], False, 15.0)],
+)
+def test_tokens_are_renewed_in_time_and_failures_tried_again_soon(
+    lifetimes: list[int], is_fresh: bool, expected: float | None
+) -> None:
+    assert furnishing.refresh_after(lifetimes, is_fresh=is_fresh) == expected

@@ -7,7 +7,7 @@ import dataclasses
 import logging
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -30,6 +30,8 @@ from trainshed.runner.volumes.preparing import Grounds
 from trainshed.runner.volumes.wanted import Files, Memory, Volume
 
 log = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 15.0
 
 
 class NotFurnished(Exception):
@@ -181,26 +183,29 @@ class Furnishing:
             return
         await self._follow()
         lifetimes = [number(wish, "expirationSeconds") or 3600 for _, wish in self._token_wishes()]
+        is_fresh = True
         while True:
             try:
-                async with asyncio.timeout(min(lifetimes) * 0.8 if lifetimes else None):
+                async with asyncio.timeout(refresh_after(lifetimes, is_fresh=is_fresh)):
                     await self.stale.wait()
             except TimeoutError:
                 pass
             self.stale.clear()
-            await self._refresh()
+            is_fresh = await self._refresh()
 
-    async def _refresh(self) -> None:
+    async def _refresh(self) -> bool:
+        """Whether that could be done; not, while the server is away."""
         try:
             sources, tokens = await self._contents()
         except (faults.Fault, Failure) as trouble:
             log.info("volumes of pod %s are not refreshed: %s", self._owner.uid, trouble)
-            return
+            return False
         dated = self._site.clock().strftime("%Y_%m_%d_%H_%M_%S")
         troubles = preparing.refresh(self._owner.pod, self._volumes, self._grounds(), sources, tokens, dated)
         if troubles and not self._troubled:
             log.warning("volumes of pod %s are not refreshed: %s", self._owner.uid, "; ".join(troubles))
         self._troubled = bool(troubles)
+        return not troubles
 
     async def remove(self) -> None:
         """Give everything back."""
@@ -290,6 +295,13 @@ class Furnishing:
             return mounts.mounts(spec, self._prepared, expand, subpaths.ready)
         except (subpaths.Outside, environment.Unresolved) as why:
             raise CannotPlan("CreateContainerConfigError", str(why)) from why
+
+
+def refresh_after(lifetimes: Sequence[int], *, is_fresh: bool) -> float | None:
+    """Seconds until files are to be looked at though nothing changed: tokens end, failures may pass."""
+    if not is_fresh:
+        return _RETRY_SECONDS
+    return min(lifetimes) * 0.8 if lifetimes else None
 
 
 def _made(path: Path) -> str:

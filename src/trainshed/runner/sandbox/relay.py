@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import asyncio
 
 PORT = 443
-MOST_AT_ONCE = 512
+MOST_AT_ONCE = 400
+"""Two descriptors each, of the thousand or so that a process usually may have."""
 _CONNECT_SECONDS = 5.0
 _PAUSE_SECONDS = 0.5
 _PIECE = 64 << 10
