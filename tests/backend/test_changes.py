@@ -106,6 +106,11 @@ def test_manifests_of_any_shape_are_answered(rest: httpx.Client) -> None:
         body = {"manifest": {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": spec}}
         answer = rest.post("/api/trainjob/preview", json=body)
         assert answer.status_code in (200, 422), answer.text
+    for text in ('"\\ud800"', '["\\ud800"]', '{"\\ud800": 1}', "1e400", "NaN", "9" * 400):
+        odd = f'{{"manifest": {{"kind": "TrainJob", "metadata": {text}}}}}'
+        headers = {"Content-Type": "application/json"}
+        answer = rest.post("/api/trainjob/preview", content=odd, headers=headers)
+        assert answer.status_code in (200, 422), answer.text
 
 
 # --- waiting and running again ------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StrictInt
 from pydantic.config import JsonDict
 
 from trainshed.backend.models import readings
@@ -61,7 +61,7 @@ class CreateRequest(Strict):
     arguments: list[str] = Field([], max_length=1000, description="Behind the default command or words.")
     env_vars: list[EnvVar] = Field([], max_length=100)
     volumes: list[VolumeMount] = Field([], max_length=64)
-    processes_per_node: int | Literal["auto"] | None = Field(
+    processes_per_node: StrictInt | Literal["auto"] | None = Field(
         None, description="More than one are started by torchrun or mpirun; auto is one for each GPU."
     )
 

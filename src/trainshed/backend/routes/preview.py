@@ -18,7 +18,7 @@ from trainshed.controllers.trainjob import shapes
 from trainshed.controllers.trainjob.lints import Lint
 from trainshed.controllers.trainjob.preview import Preview
 from trainshed.kube.documents import is_too_deep
-from trainshed.kube.objects import Object, copied, text
+from trainshed.kube.objects import Object, decode, encode, text
 
 router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
 _CACHE = "schemas"
@@ -92,7 +92,11 @@ async def _runtime(
 
 
 def _plain(field: str, given: Object | None) -> Object:
+    """A copy that can be sent back: with nothing in it that JSON in UTF-8 cannot say."""
     if is_too_deep(given):
         raise problems.invalid(field, f"{field} is nested too deeply")
-    found: Object = copied(given)
+    try:
+        found: Object = decode(encode(given))
+    except (ValueError, OverflowError) as wrong:
+        raise problems.invalid(field, f"{field}: must be numbers and Unicode text that JSON has") from wrong
     return found
