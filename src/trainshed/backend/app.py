@@ -11,14 +11,16 @@ from prometheus_client import CollectorRegistry
 from starlette.middleware import Middleware
 
 import trainshed
-from trainshed.backend import errors, following, history, index, janitor, metrics, routes
+from trainshed.backend import errors, following, history, index, janitor, metrics, routes, systemmaps
 from trainshed.backend.accesslog import AccessLog
 from trainshed.backend.creating import Creator
+from trainshed.backend.identities import Identities
 from trainshed.backend.limits import BodyLimit, Rates
 from trainshed.backend.metrics import ApiMetrics, Measured
 from trainshed.backend.numbers import Numbers
 from trainshed.backend.plane import Plane
 from trainshed.backend.settings import Settings
+from trainshed.backend.systemmaps import SystemMaps
 from trainshed.kube.objects import Object
 
 Life = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -26,6 +28,7 @@ Life = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 LIVES: tuple[Life, ...] = (
     janitor.lifespan,
+    systemmaps.lifespan,
     index.lifespan,
     metrics.lifespan,
     history.lifespan,
@@ -67,8 +70,9 @@ def build(settings: Settings, plane: Plane) -> FastAPI:
         redoc_url=None,
     )
     app.state.settings, app.state.plane, app.state.registry = settings, plane, registry
+    app.state.identities = Identities()
     app.state.rates = Rates(settings.rate_per_second, settings.rate_burst)
-    app.state.creator = Creator(plane, settings, Numbers())
+    app.state.creator = Creator(plane, settings, Numbers(), SystemMaps())
     app.state.ending = asyncio.Event()
     """Set when the service was asked to end: streams end then, so that their requests can."""
     for router in routes.every():

@@ -10,6 +10,7 @@ from fastapi import Depends, Query, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from trainshed.backend import limits, problems
+from trainshed.backend.identities import Identities, Identity
 from trainshed.backend.plane import Plane
 from trainshed.backend.problems import Problem
 from trainshed.backend.settings import Settings
@@ -111,34 +112,56 @@ async def the_settings(request: Request) -> Settings:
     return found
 
 
-async def current_caller(
-    request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
-) -> Caller:
+Sent = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+
+
+async def current_caller(request: Request, sent: Sent) -> Caller:
     """The caller behind the bearer token. Raises 401 as the Kubernetes API does, 429 who calls too often."""
-    rates: limits.Rates = request.app.state.rates
-    address = request.client.host if request.client else ""
+    token = _token(sent)
+    return _welcome(request, token, await _asked(request, token))
+
+
+async def judged_caller(request: Request, sent: Sent) -> Caller:
+    """The same for requests that at once do something in Kubernetes as the caller.
+
+    Who they are need not be asked again then: a token that has ended is refused there.
+    """
+    token = _token(sent)
+    identities: Identities = request.app.state.identities
+    return _welcome(request, token, identities.recent(token) or await _asked(request, token))
+
+
+def _token(sent: HTTPAuthorizationCredentials | None) -> str:
     if sent is None or not _TOKEN.fullmatch(sent.credentials):
         raise problems.unauthorized("no token was sent" if sent is None else "that is no token")
-    rates.require(f"stranger {address}", peek=True)
+    return sent.credentials
+
+
+async def _asked(request: Request, token: str) -> Identity:
+    """Who the token is, by the Kubernetes API. Strangers with wrong tokens may not ask it too often."""
+    rates: limits.Rates = request.app.state.rates
+    stranger = f"stranger {request.client.host if request.client else ''}"
+    rates.require(stranger, peek=True)
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     plane: Plane = request.app.state.plane
-    client = plane.as_caller(sent.credentials)
     try:
-        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        review = await client.call(_post(_REVIEWS, body))
+        review = await plane.as_caller(token).call(_post(_REVIEWS, body))
     except faults.Unauthorized:
-        rates.require(f"stranger {address}")
+        rates.require(stranger)
         raise
-    caller = _caller(review, client, plane.namespace)
-    rates.require(f"tenant {tenant_of(caller.user)}")
-    request.state.user = caller.user
-    return caller
-
-
-def _caller(review: Object, client: Client, usual: str) -> Caller:
-    user = text(review, "status", "userInfo", "username")
     groups = tuple(str(group) for group in dig(review, "status", "userInfo", "groups") or ())
-    home = home_of(user)
-    return Caller(user, groups, home or usual, client)
+    identity = Identity(text(review, "status", "userInfo", "username"), groups)
+    request.app.state.identities.remember(token, identity)
+    return identity
+
+
+def _welcome(request: Request, token: str, identity: Identity) -> Caller:
+    rates: limits.Rates = request.app.state.rates
+    rates.require(f"tenant {tenant_of(identity.user)}")
+    request.state.user = identity.user
+    plane: Plane = request.app.state.plane
+    home = home_of(identity.user) or plane.namespace
+    return Caller(identity.user, identity.groups, home, plane.as_caller(token))
 
 
 def home_of(user: str) -> str:
@@ -153,6 +176,7 @@ def tenant_of(user: str) -> str:
 
 
 CurrentCaller = Annotated[Caller, Depends(current_caller)]
+JudgedCaller = Annotated[Caller, Depends(judged_caller)]
 ThePlane = Annotated[Plane, Depends(the_plane)]
 TheSettings = Annotated[Settings, Depends(the_settings)]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from trainshed.backend import basing, systemmaps
+from trainshed.backend import basing
 from trainshed.backend.caller import Caller
 from trainshed.backend.idempotency import Claim, Claims, Key
 from trainshed.backend.making import TRAINJOBS, Making, Taken
@@ -24,6 +24,7 @@ from trainshed.backend.problems import Problem
 from trainshed.backend.rendering import naming, trainjob
 from trainshed.backend.rendering.wanted import Wanted
 from trainshed.backend.settings import Settings
+from trainshed.backend.systemmaps import SystemMaps
 from trainshed.kube import faults
 from trainshed.kube.objects import Object
 
@@ -39,6 +40,7 @@ class Creator:
     plane: Plane
     settings: Settings
     numbers: Numbers
+    systems: SystemMaps
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def create(self, caller: Caller, wanted: Wanted, key: Key | None = None) -> Object:
@@ -75,7 +77,7 @@ class _Submission:
     async def _made(self, key: Key | None) -> Object:
         system = trainjob.render(self.wanted, "any", self.dialect).system
         if system is not None:
-            await systemmaps.ensure(self.caller.client, system, self.namespace)
+            await self.creator.systems.ensure(self.caller.client, system, self.namespace)
         return await (self._once() if key is None else self._keyed(key))
 
     async def _make_namespace(self, missing: faults.NotFound) -> None:
@@ -120,10 +122,10 @@ class _Submission:
 
     async def _claimed(self, claims: Claims, claim: Claim) -> Object | None:
         """The job; None where another one who was at it has failed and has taken everything back."""
-        making = self._making(claim.mark)
+        making = Making(self.caller.client, self.namespace, claim.mark, is_shared=True)
         rendered = trainjob.render(self.wanted, claim.job, self.dialect)
         job = await making.make(rendered, may_undo=lambda: claims.release(claim))
-        if await making.give(claim.name, job):
+        if await making.give(claim.name, claim.uid, job):
             return job
         await making.undo()
         return None

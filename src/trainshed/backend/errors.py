@@ -16,6 +16,9 @@ from trainshed.backend.rendering.unacceptable import TooLarge, Unacceptable
 from trainshed.client.failures import Failure
 from trainshed.kube.faults import Fault
 
+_UNREADABLE = "There was an error parsing the body"
+"""All that the framework says of a body it cannot read at all."""
+
 
 def handle(app: FastAPI) -> None:
     """Have every error answered by the one body."""
@@ -48,6 +51,10 @@ def _of_http(error: HTTPException) -> Problem:
     """What the framework itself refuses: unknown paths, wrong methods, bodies it cannot read."""
     if isinstance(error.__cause__, Problem):
         return error.__cause__  # raised while the framework read the body
+    if error.detail == _UNREADABLE:
+        return Problem(422, "body: it cannot be read", field="body", hint="send it as UTF-8")
+    if error.status_code == 400:  # a form that is none
+        return problems.invalid("body", f"body: {error.detail}")
     words = {404: "there is no such path", 405: "that path does not take this method"}
     message = words.get(error.status_code, str(error.detail))
     hint = "see /docs for what there is" if error.status_code in words else None

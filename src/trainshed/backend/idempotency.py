@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from trainshed.backend import marks
+from trainshed.backend import marks, settling
 from trainshed.backend.problems import Problem
 from trainshed.backend.systemmaps import CONFIGMAPS
 from trainshed.client.client import Client
@@ -23,7 +23,6 @@ from trainshed.kube.objects import JSON, Object, encode, text
 
 DIGEST = "trainshed.dev/body-digest"
 MANAGED = {"app.kubernetes.io/managed-by": "trainshed"}
-_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Claims:
 
     async def take(self, key: Key, mark: str, job_name: Callable[[], str]) -> Claim:
         """The claim of the key: a new one, or the one that is there. Raises 409 for another body."""
-        for _ in range(_TRIES):
+        async for _ in settling.tries():
             try:
                 return claim_of(await self.client.create(body(key, job_name(), mark), self.namespace))
             except faults.AlreadyExists:

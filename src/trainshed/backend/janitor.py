@@ -58,11 +58,11 @@ async def sweep(
 async def _settle(client: Client, config_map: Object) -> None:
     place, name = text(config_map, "metadata", "namespace"), marks.name_of(config_map)
     job = await client.find(TRAINJOBS, text(config_map, "metadata", "labels", marks.CODE_OF), place)
+    uid, revision = (text(config_map, "metadata", key) for key in ("uid", "resourceVersion"))
     if job is not None and marks.mark_of(job) == marks.mark_of(config_map):
-        await client.patch(CONFIGMAPS, name, marks.owned_by(job), place)
+        await client.patch(CONFIGMAPS, name, marks.owned_by(job, uid), place)
         log.info("adopted ConfigMap %s/%s for its job", place, name)
         return
     # The revision: somebody who has started to work on it since has changed it.
-    uid, revision = (text(config_map, "metadata", key) for key in ("uid", "resourceVersion"))
     await client.delete(CONFIGMAPS, name, place, Delete(uid=uid, revision=revision))
     log.info("removed ConfigMap %s/%s: its job was never made", place, name)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from trainshed.backend import marks
+from trainshed.backend import marks, settling
 from trainshed.backend.basing import RUNTIMES
 from trainshed.backend.rendering.trainjob import Rendered
 from trainshed.backend.systemmaps import CONFIGMAPS
@@ -38,29 +38,32 @@ class Making:
     client: Client
     namespace: str
     mark: str
+    is_shared: bool = False
+    """Whether another request may be at the same submission."""
     tried: list[tuple[Resource, str]] = field(default_factory=list)
     """What may be there by now because of us, in order."""
 
     async def make(self, rendered: Rendered, may_undo: MayUndo = always) -> Object:
         """The TrainJob as the server has it. Raises `Taken` or what refused a step, the rest undone."""
+        code: Object | None = None
         try:
             if rendered.code is not None:
                 code = await self._create(CONFIGMAPS, marks.pending(rendered.code))
                 if rendered.runtime is not None:
                     await self._create(RUNTIMES, marks.belonging(rendered.runtime, code))
             job = await self._create(TRAINJOBS, rendered.trainjob)
-            if rendered.code is not None:
-                await self.give(marks.name_of(rendered.code), job)
+            if code is not None:
+                await self.give(marks.name_of(code), text(code, "metadata", "uid"), job)
             return job
         except BaseException:
             await self._take_back(may_undo)
             raise
 
-    async def give(self, config_map: str, job: Object) -> bool:
-        """Let a ConfigMap go with the job; False where it has gone already."""
+    async def give(self, config_map: str, uid: str, job: Object) -> bool:
+        """Let a ConfigMap go with the job; False where it has gone, or is another one, already."""
         try:
-            await self.client.patch(CONFIGMAPS, config_map, marks.owned_by(job), self.namespace)
-        except faults.NotFound:
+            await self.client.patch(CONFIGMAPS, config_map, marks.owned_by(job, uid), self.namespace)
+        except (faults.NotFound, faults.Conflict):
             return False
         return True
 
@@ -96,11 +99,14 @@ class Making:
 
     async def _ours(self, resource: Resource, name: str, exists: faults.AlreadyExists) -> Object:
         """The object of that name where another attempt at the same submission made it. Raises `Taken`."""
-        found = await self.client.find(resource, name, self.namespace)
-        if found is None or marks.mark_of(found) != self.mark:
-            raise Taken(exists.message) from exists
-        self.tried.append((resource, name))
-        return found
+        async for _ in settling.tries():
+            found = await self.client.find(resource, name, self.namespace)
+            if found is not None and marks.mark_of(found) == self.mark:
+                self.tried.append((resource, name))
+                return found
+            if found is not None or not self.is_shared:
+                break
+        raise Taken(exists.message) from exists
 
     async def _remove(self, resource: Resource, name: str) -> None:
         found = await self.client.find(resource, name, self.namespace)

@@ -42,15 +42,15 @@ def is_pending(obj: Object) -> bool:
     return bool(text(obj, "metadata", "labels", PENDING))
 
 
-def owned_by(job: Object) -> Object:
-    """The change that makes a ConfigMap go with its job."""
+def owned_by(job: Object, uid: str) -> Object:
+    """The change that makes the ConfigMap with this uid, and no later one of its name, go with its job."""
     owner = {
         "apiVersion": API_VERSION,
         "kind": "TrainJob",
         "name": name_of(job),
         "uid": text(job, "metadata", "uid"),
     }
-    return {"metadata": {"labels": {PENDING: None}, "ownerReferences": [owner]}}
+    return {"metadata": {"uid": uid, "labels": {PENDING: None}, "ownerReferences": [owner]}}
 
 
 def belonging(obj: Object, config_map: Object) -> Object:

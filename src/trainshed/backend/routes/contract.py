@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from trainshed.backend import caller as callers
 from trainshed.backend import idempotency, problems, uploads
-from trainshed.backend.caller import Caller, CurrentCaller, Place, TheSettings
+from trainshed.backend.caller import Caller, CurrentCaller, JudgedCaller, Place, TheSettings
 from trainshed.backend.creating import Creator
 from trainshed.backend.making import TRAINJOBS
 from trainshed.backend.models.contract import Created, Deleted, Status
@@ -45,7 +45,7 @@ IdempotencyKey = Annotated[
 @router.post("/create", responses=problems.responses(404, 409, 413))
 async def create(
     body: CreateRequest,
-    caller: CurrentCaller,
+    caller: JudgedCaller,
     creator: TheCreator,
     settings: TheSettings,
     idempotency_key: IdempotencyKey = None,
@@ -63,7 +63,7 @@ async def upload(
         str,
         Form(description="The body of /create as JSON, without code.", examples=[encode(UPLOAD).decode()]),
     ],
-    caller: CurrentCaller,
+    caller: JudgedCaller,
     creator: TheCreator,
     settings: TheSettings,
     idempotency_key: IdempotencyKey = None,
