@@ -12,6 +12,7 @@ from html import escape
 
 from trainshed.kube.objects import JSON, Object, dig
 
+_DEEPEST = 6
 _STYLE = """
 :root { color-scheme: light dark }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -58,7 +59,7 @@ def _operation(document: Object, method: str, path: str, operation: Object) -> s
         f"<p>{text}</p>",
         _parameters(operation.get("parameters") or []),
         f"<pre>{escape(_curl(document, method, path, operation))}</pre>",
-        _shown("Answer", _example(document, _content(answer))),
+        _shown("Answer", example(document, _content(answer))),
     ]
     return (
         f"<details><summary><b>{method}</b> <code>{escape(path)}</code> {summary}</summary>"
@@ -82,7 +83,7 @@ def _curl(document: Object, method: str, path: str, operation: Object) -> str:
     words = ["curl", "-H", "Authorization: Bearer $TOKEN"]
     if method != "GET":
         words += ["-X", method]
-    body = _example(document, _content(operation.get("requestBody") or {}))
+    body = example(document, _content(operation.get("requestBody") or {}))
     if body is not None:
         words += ["-H", "Content-Type: application/json", "-d", json.dumps(body, ensure_ascii=False)]
     line = " ".join(shlex.quote(word) for word in words)
@@ -100,16 +101,32 @@ def _content(body: Object) -> Object:
     return found if isinstance(found, dict) else {}
 
 
-def _example(document: Object, content: Object) -> JSON:
-    """The example of a body: its own, or its schema's."""
+def example(document: Object, content: Object) -> JSON:
+    """The example of a body: its own, its schema's, or one put together from those of its parts."""
     if "example" in content:
         return content["example"]
     for named in (content.get("examples") or {}).values():
         return named.get("value")
-    schema = _resolved(document, content.get("schema") or {})
-    for example in schema.get("examples") or []:
-        return example
-    return schema.get("example")
+    return _of_schema(document, content.get("schema") or {}, _DEEPEST)
+
+
+def _of_schema(document: Object, schema: Object, depth: int) -> JSON:
+    schema = _resolved(document, schema)
+    for found in (*(schema.get("examples") or ()), schema.get("example")):
+        if found is not None:
+            return found
+    if not depth:
+        return None
+    for other in schema.get("anyOf") or schema.get("oneOf") or ():
+        found = _of_schema(document, other, depth - 1)
+        if found is not None:
+            return found
+    if schema.get("type") == "array":
+        item = _of_schema(document, schema.get("items") or {}, depth - 1)
+        return None if item is None else [item]
+    fields: Object = schema.get("properties") or {}
+    parts = {name: _of_schema(document, field, depth - 1) for name, field in fields.items()}
+    return {name: part for name, part in parts.items() if part is not None} or None
 
 
 def _resolved(document: Object, schema: Object) -> Object:
