@@ -15,7 +15,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 def seconds(data: Path) -> dict[str, float]:
     """By part; what sandboxes and the programs in them took is that of their holder, a child of the agent."""
     folder = DataFolder(data, data)
-    paths = {"server": folder.state, "operator": folder.note("operator"), "agent": folder.note("agent")}
+    paths = {name: folder.note(name) for name in ("operator", "agent", "backend")} | {"server": folder.state}
     notes = {name: statefile.read_any(path) for name, path in paths.items()}
     pids = {name: note.process.pid for name, note in notes.items() if note is not None}
     found = {name: sum(_times(pid)) for name, pid in pids.items()}
