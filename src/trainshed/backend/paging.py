@@ -17,6 +17,7 @@ import msgspec
 
 from trainshed.backend.rows import Order
 from trainshed.kube import ages, selectors
+from trainshed.kube.selectors import Requirement
 
 MOST = 500
 _PLACE = msgspec.json.Decoder(tuple[int, str, str])
@@ -94,9 +95,16 @@ def _checks(wanted: Filter) -> Iterator[Callable[[Listed], bool]]:
             wanted.before + timedelta(microseconds=-wanted.before.microsecond % 1_000_000)
         )
         yield lambda row: row.created < before
-    if wanted.labels:
-        selector = selectors.parse_labels(wanted.labels)
-        yield lambda row: selector.matches(row.labels)
+    for requirement in selectors.parse_labels(wanted.labels).requirements:
+        yield _has_label(requirement)
+
+
+def _has_label(requirement: Requirement) -> Callable[[Listed], bool]:
+    key = requirement.key
+    if requirement.operator in ("=", "=="):
+        (value,) = requirement.values
+        return lambda row: row.labels.get(key) == value
+    return lambda row: requirement.matches(row.labels)
 
 
 # --- places -------------------------------------------------------------------------------------------------
