@@ -71,6 +71,9 @@ class Victims:
 
     def restore(self) -> None:
         """Create what is missing; what the fuzz left in a leaving state stays as it is."""
+        for bounds in ("resourcequotas", "limitranges"):
+            # Those the fuzz has made are enforced, and would refuse the victims.
+            self.wire.ask("DELETE", f"/api/v1/namespaces/{self.space}/{bounds}")
         for route in self.routes:
             made = self.wire.ask("POST", route.path(self.space), self.of(route))
             assert made.code in (201, 409), f"{route.resource}: {made.text}"

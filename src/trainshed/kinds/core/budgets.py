@@ -91,7 +91,8 @@ class Budget:
 
     def status(self) -> Object:
         used = {name: self._written(name) for name in self.hard if name in self.used}
-        return {"hard": dict(mapping(self.spec, "hard")), "used": used}
+        parts = {"hard": dict(mapping(self.spec, "hard")), "used": used}
+        return {name: amounts for name, amounts in parts.items() if amounts}
 
 
 @dataclass(frozen=True, slots=True)
