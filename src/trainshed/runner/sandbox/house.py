@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import json
 import os
@@ -74,35 +75,38 @@ class House:
         for name, text in (("pod.json", json.dumps(wire.plain(plan))), ("hostname", f"{plan.hostname}\n")):
             with open(f"{folder}/{name}", "w") as file:
                 file.write(text)
-        ours, theirs = socket.socketpair()
+        # By a thread, for which the kernel keeps namespaces apart as for a process: a child that copies our
+        # memory costs more than all that is done here.
+        bell, rung = os.pipe()
+        made: list[int] = []
+        trouble: list[str] = []
 
-        def work() -> int:
+        def work() -> None:
             try:
-                made = namespaces.make_pod(
-                    plan, NODE_NETWORK, self.kit.addresses, self.outbound.is_open, f"{folder}/shm"
+                made.extend(
+                    namespaces.make_pod(
+                        plan, NODE_NETWORK, self.kit.addresses, self.outbound.is_open, f"{folder}/shm"
+                    )
                 )
-                wire.send(theirs, {}, made)
             except OSError as error:
-                wire.send(theirs, {"error": str(error)})
-            return 0
+                trouble.append(str(error))
+            except Exception as error:  # whatever it is, somebody waits to hear of it
+                trouble.append(f"the pod's namespaces could not be made: {error}")
+            finally:
+                os.close(rung)
 
-        pid = spawn(work, [theirs.fileno()])
-        theirs.close()
-        self._reactor.add(ours.fileno(), lambda: self._opened(plan, pid, ours, done))
+        _thread.start_new_thread(work, ())
+        self._reactor.add(bell, lambda: self._opened(plan, bell, made, "".join(trouble), done))
 
-    def _opened(self, plan: PodPlan, pid: int, answer: socket.socket, done: Done) -> None:
-        self._reactor.remove(answer.fileno())
-        try:
-            message, descriptors = wire.receive(answer)
-        except (wire.Closed, OSError) as error:
-            message, descriptors = {"error": f"the pod's namespaces could not be made: {error}"}, []
-        answer.close()
-        os.waitpid(pid, 0)
-        if descriptors and plan.uid not in self._rooms:
-            self._rooms[plan.uid] = Room(
-                plan, Pod(dict(zip(namespaces.kinds(plan), descriptors, strict=True)))
-            )
-        done(str(message.get("error", "")))
+    def _opened(self, plan: PodPlan, bell: int, made: list[int], trouble: str, done: Done) -> None:
+        self._reactor.remove(bell)
+        os.close(bell)
+        pod = Pod(dict(zip(namespaces.kinds(plan), made, strict=False)))
+        if trouble or plan.uid in self._rooms:
+            pod.close()
+        else:
+            self._rooms[plan.uid] = Room(plan, pod)
+        done(trouble)
 
     def close_pod(self, uid: str, done: Done) -> None:
         """End all that runs in it; told when the last of it is gone."""

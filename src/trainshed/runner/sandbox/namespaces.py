@@ -135,7 +135,7 @@ def kinds(plan: PodPlan) -> list[str]:
 
 
 def make_pod(plan: PodPlan, node_network: int, addresses: Addresses, is_open: bool, shm: str) -> list[int]:
-    """Called in a child: become the pod's namespaces. Their descriptors, in the order of `kinds`."""
+    """Called in a thread that ends with it: become the pod's namespaces. Their descriptors, as in `kinds`."""
     if not plan.host_network:
         syscalls.setns(node_network, syscalls.CLONE_NEWNET)
         network = NodeNetwork(addresses)
@@ -164,7 +164,7 @@ def rejoin_pod(pid: int, plan: PodPlan) -> Pod:
 
 
 def _own(kind: str) -> int:
-    return os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
+    return os.open(f"/proc/thread-self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
 
 
 @contextlib.contextmanager

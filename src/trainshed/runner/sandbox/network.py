@@ -60,7 +60,7 @@ class NodeNetwork:
     def wire(self, address: str, is_open: bool) -> None:
         """Called in the pod's own new namespace: give it its address. `is_open`: there is a way out."""
         packed = socket.inet_aton(address)
-        own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        own = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         name = f"pod{packed[2]:02x}{packed[3]:02x}"
         # Neighbours remember hardware addresses: the next pod with the same address has the same one.
         hardware = b"\x02\x74" + packed
