@@ -76,4 +76,4 @@ async def test_every_pass_is_counted_by_how_it_ended(client: Client, name: str) 
     assert (results["gave_up"], results["retried"], results["failed"]) == (1, 1, 0)
     assert results["done"] >= 2
     assert samples(body, "trainshed_reconcile_seconds_count")["counted"] == sum(results.values())
-    assert samples(body, "trainshed_reconcile_queue") .keys() == {"counted"}
+    assert samples(body, "trainshed_reconcile_queue").keys() == {"counted"}
