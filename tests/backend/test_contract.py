@@ -46,6 +46,8 @@ def logs(rest: httpx.Client, job: Object, worker: int) -> str:
 def test_the_seeds_request_is_answered_as_the_seed_says(rest: httpx.Client) -> None:
     headers = {"Content-Type": "application/json"}
     made = service.ok(rest.post("/api/trainjob/create", content=bodies.SEED, headers=headers))
+    listed = service.ok(rest.get("/api/trainjob", params={"namespace": "user-123"}))
+    assert made["trainjob_name"] in [row["trainjob_name"] for row in listed["items"]]
     assert list(made) == ["status", "trainjob_name", "namespace", "created_at"]
     assert (made["status"], made["namespace"]) == ("success", "user-123")
     assert re.fullmatch(r"user123-job-\d{14}(-\d+)?", made["trainjob_name"])
@@ -88,6 +90,7 @@ def test_a_job_that_fails_says_why(rest: httpx.Client, namespace: str) -> None:
     found = finished(rest, made)
     assert found["state"] == "Failed"
     assert "no luck" in found["message"]
+    assert "no luck" in logs(rest, made, 0)
 
 
 async def test_objects_come_in_the_seeds_order_and_go_with_the_job(backend: Backend, namespace: str) -> None:

@@ -15,6 +15,7 @@ from trainshed.backend import errors, following, history, index, janitor, metric
 from trainshed.backend.accesslog import AccessLog
 from trainshed.backend.creating import Creator
 from trainshed.backend.identities import Identities
+from trainshed.backend.index import Index
 from trainshed.backend.limits import BodyLimit, Rates
 from trainshed.backend.metrics import ApiMetrics, Measured
 from trainshed.backend.numbers import Numbers
@@ -72,7 +73,8 @@ def build(settings: Settings, plane: Plane) -> FastAPI:
     app.state.settings, app.state.plane, app.state.registry = settings, plane, registry
     app.state.identities = Identities()
     app.state.rates = Rates(settings.rate_per_second, settings.rate_burst)
-    app.state.creator = Creator(plane, settings, Numbers(), SystemMaps())
+    app.state.index = Index()
+    app.state.creator = Creator(plane, settings, Numbers(), SystemMaps(), app.state.index.learn)
     app.state.ending = asyncio.Event()
     """Set when the service was asked to end: streams end then, so that their requests can."""
     for router in routes.every():

@@ -41,6 +41,8 @@ class Creator:
     settings: Settings
     numbers: Numbers
     systems: SystemMaps
+    learn: Callable[[Object], None]
+    """Told of each job at once, so that whoever makes one finds it in the next list."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def create(self, caller: Caller, wanted: Wanted, key: Key | None = None) -> Object:
@@ -50,10 +52,12 @@ class Creator:
             async with asyncio.timeout(SECONDS):
                 dialect = await self.plane.dialect()
                 wanted = await basing.based(caller.client, wanted, namespace)
-                return await _Submission(self, caller, wanted, namespace, dialect).run(key)
+                job = await _Submission(self, caller, wanted, namespace, dialect).run(key)
         except TimeoutError as late:
             hint = "try again; with an idempotency_key no job is made twice"
             raise Problem(504, f"the job was not made in {SECONDS:.0f} seconds", hint=hint) from late
+        self.learn(job)
+        return job
 
 
 @dataclass(frozen=True, slots=True)

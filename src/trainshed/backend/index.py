@@ -30,6 +30,7 @@ from trainshed.kube.objects import Object, dig, text
 log = logging.getLogger(__name__)
 
 JOBSETS = "jobsets.jobset.x-k8s.io"
+MOST_GONE = 10_000
 MOST_PODS = 4_000
 """Of one job that are remembered, those of earlier attempts among them."""
 _AT_ONCE = 200
@@ -49,6 +50,7 @@ class Index:
         self.synced = asyncio.Event()
         self._rows: dict[str, Row] = {}
         self._names: dict[tuple[str, str], str] = {}
+        self._gone: dict[str, None] = {}
         self._order: list[Order] = []
         self._places: dict[str, list[Order]] = {}
         self._jobsets: dict[str, JobSetRow] = {}
@@ -128,6 +130,8 @@ class Index:
     def learn(self, job: Object) -> None:
         """Take note of a TrainJob as the server returned it; older news than what is known are none."""
         row = rows.row(job)
+        if row.uid in self._gone:
+            return  # whoever made it comes with the news when it has been deleted already
         before = self._rows.get(row.uid)
         if before is not None and _number(row.revision) <= _number(before.revision):
             return
@@ -137,7 +141,11 @@ class Index:
         self._tell(before, row, job)
 
     def forget(self, job: Object) -> None:
-        row = self._rows.pop(text(job, "metadata", "uid"), None)
+        uid = text(job, "metadata", "uid")
+        self._gone[uid] = None
+        if len(self._gone) > MOST_GONE:
+            del self._gone[next(iter(self._gone))]
+        row = self._rows.pop(uid, None)
         if row is None:
             return
         if self._names.get((row.namespace, row.name)) == row.uid:
@@ -207,9 +215,8 @@ class Index:
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    index = app.state.index = Index()
     async with Tasks() as tasks:
-        tasks.start("index", watch(app.state.plane.own, index))
+        tasks.start("index", watch(app.state.plane.own, app.state.index))
         yield
 
 

@@ -114,3 +114,13 @@ def test_old_news_of_a_job_are_none() -> None:
     found = index.find("a", "job-1")
     assert found is not None
     assert found.phase == "Complete"
+
+
+def test_a_deleted_job_does_not_come_back_with_late_news() -> None:
+    index = Index()
+    job = a_job(1, 0)
+    index.learn(job)
+    index.forget(job)
+    index.learn(job)
+    assert index.of_uid("uid-1") is None
+    assert not index.page("a", EVERYTHING, "", 5).rows

@@ -52,21 +52,28 @@ def of_one_worker(found: Sequence[Found]) -> list[Found]:
     return [one for one in workers if one.run.container == TRAINER] or workers
 
 
-def newest(found: Sequence[Found], *, previous: bool = False) -> list[Found]:
-    """Of each container the last run, or the one before it; those of all attempts count as one row."""
+def newest(found: Sequence[Found], *, previous: bool = False, failed: bool = False) -> list[Found]:
+    """Of each container the last run, or the one before it; those of all attempts count as one row.
+
+    Of one that failed both: the last one may have been ended before it came to the same error.
+    """
     rows: dict[tuple[str, int, str], list[Found]] = {}
     for one in found:
         rows.setdefault((one.run.role, one.run.worker, one.run.container), []).append(one)
+    if failed and not previous:
+        return [one for row in rows.values() for one in row[-2:]]
     wanted = 2 if previous else 1
     return [row[-wanted] for row in rows.values() if len(row) >= wanted]
 
 
-def chosen(found: Sequence[Found], choice: Choice, *, previous: bool = False) -> list[Found]:
+def chosen(
+    found: Sequence[Found], choice: Choice, *, previous: bool = False, failed: bool = False
+) -> list[Found]:
     """What an answer shows when nobody asks for a certain attempt: the last one."""
     taken = [one for one in found if choice.takes(one.run)]
     if choice.attempt is not None and not previous:
         return taken
-    return newest(taken, previous=previous)
+    return newest(taken, previous=previous, failed=failed)
 
 
 def _place(run: Run) -> tuple[int, str, int, bool, str, int]:

@@ -87,5 +87,5 @@ async def logs(
     row = found.row
     every = await logs.found(row, is_there=not found.deleted)
     mine = [one for one in every if worker in (None, one.run.worker)]
-    parts = await read_parts(logs, row, chosen(mine, wanted), wanted)
+    parts = await read_parts(logs, row, chosen(row, mine, wanted), wanted)
     return HistoryLogs(uid=row.uid, trainjob_name=row.name, parts=[log_part(part) for part in parts])

@@ -99,7 +99,7 @@ async def logs(
     wanted: AskedFor,
     worker: Annotated[int | Literal["all"], Query(description="Which worker, from 0; or `all` of them.")] = 0,
 ) -> Logs | AllLogs:
-    """What a worker has written in its last run, or all workers; up to the last 8 MiB."""
+    """What a worker, or all, wrote in the last run (of a failed job, the last two); up to the last 8 MiB."""
     row = rows.row(await found.caller.client.get(TRAINJOBS, name, namespace))
     return await read_logs(found, row, worker, wanted)
 
@@ -108,12 +108,12 @@ async def read_logs(logs: JobLogs, row: Row, worker: int | Literal["all"], wante
     """Raises 404 for a worker there is not."""
     every = await logs.found(row)
     if worker == "all":
-        return all_logs(row, await read_parts(logs, row, chosen(every, wanted), wanted))
+        return all_logs(row, await read_parts(logs, row, chosen(row, every, wanted), wanted))
     if not 0 <= worker <= 100_000:
         raise problems.invalid("worker", "worker: must be a number from 0 on, or all")
     mine = [one for one in every if one.run.worker == worker]
     picked = chosen(
-        mine if wanted.choice.container or wanted.choice.role else texts.of_one_worker(mine), wanted
+        row, mine if wanted.choice.container or wanted.choice.role else texts.of_one_worker(mine), wanted
     )
     if not picked:
         _require(row, worker, wanted)
@@ -121,8 +121,8 @@ async def read_logs(logs: JobLogs, row: Row, worker: int | Literal["all"], wante
     return Logs(trainjob_name=row.name, worker=worker, logs="".join(part.text for part in parts))
 
 
-def chosen(every: Sequence[Found], wanted: Asked) -> list[Found]:
-    return texts.chosen(every, wanted.choice, previous=wanted.previous)
+def chosen(row: Row, every: Sequence[Found], wanted: Asked) -> list[Found]:
+    return texts.chosen(every, wanted.choice, previous=wanted.previous, failed=row.phase == "Failed")
 
 
 def _require(row: Row, worker: int, wanted: Asked) -> None:
