@@ -82,7 +82,8 @@ def test_what_is_typed_after_the_end_is_no_trouble() -> None:
         session.stdin.write(b"late\n")
         session.stdin.close()
         async with asyncio.timeout(SECONDS):
-            assert await session.stdout.read() == b""
+            # A kernel that has much to do still echoes it before it notices that nobody is there.
+            assert await session.stdout.read() in (b"", b"late\r\n")
         await session.kill()
 
     uvloop.run(type_late())
