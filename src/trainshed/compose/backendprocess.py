@@ -6,9 +6,8 @@ import dataclasses
 import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from trainshed.backend import serving
-from trainshed.backend.serving import Certificate
 from trainshed.backend.settings import Settings
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
@@ -16,8 +15,14 @@ from trainshed.compose import backendsettings, companion, parts, reconcilemetric
 from trainshed.compose.orders import Order
 from trainshed.compose.partprocess import Ready
 
+if TYPE_CHECKING:
+    from trainshed.backend.serving import Certificate
+
 
 async def live(client: Client, order: Order, ready: Ready) -> None:
+    # Imported once the server is there: until then, it needs the processors more than we do.
+    from trainshed.backend import serving
+
     config = kubeconfig.load(order.folder.kubeconfig)
     with socket.socket(fileno=order.listener) as listener:
         await serving.serve(settings_of(order), config, listener, ready, _certificate(order))
@@ -35,6 +40,8 @@ def settings_of(order: Order) -> Settings:
 
 
 def _certificate(order: Order) -> Certificate | None:
+    from trainshed.backend.serving import Certificate
+
     pair = backendsettings.address(order.backend).certificate
     return Certificate(Path(pair[0]), Path(pair[1])) if pair else None
 
