@@ -176,7 +176,7 @@ async def test_signals_reach_the_first_process_or_all_of_them(bench: Workbench) 
 
 async def test_a_signal_for_everyone_reaches_children_too(bench: Workbench) -> None:
     script = (
-        "sh -c 'trap \"echo child\" USR1; echo up; while :; do sleep 0.02; done' & trap : USR1; wait; wait"
+        "trap : USR1; sh -c 'trap \"echo child\" USR1; echo up; while :; do sleep 0.02; done' & wait; wait"
     )
     container = bench.container(await bench.pod(), "sh", "-c", script)
     await bench.start(container)
