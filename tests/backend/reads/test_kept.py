@@ -11,8 +11,10 @@ import pytest
 from tests import whole
 from tests.backend import service
 from tests.backend.reads import sse
+from tests.backend.reads.test_reading import recorded
 from tests.jobs.builders import a_runtime, a_shell
 from tests.whole import Whole
+from trainshed.kube.objects import Object
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,35 @@ def test_lines_of_a_job_deleted_as_it_ran_are_kept(beside: Whole, rest: httpx.Cl
     with follower.connected() as events:
         next(event for event in events if event.name == "lines")
     beside.kubectl("delete", "trainjob", "cut", "--wait=true")
+    recorded(rest, uid, "deleted_at")
     states = sse.Follower(rest, "/api/trainjob/cut/logs/stream", {"uid": uid})
     assert states.to_the_end()["deleted"]
     parts = service.ok(rest.get(f"/api/history/{uid}/logs"))["parts"]
     assert [part["logs"] for part in parts] == ["so far\n"]
+
+
+def test_the_run_after_a_resume_is_the_last_one(beside: Whole, rest: httpx.Client) -> None:
+    beside.apply(a_shell("paused", "date +%s%N; sleep 600", nodes=2))
+    for count in range(1, 4):
+        with sse.lines_of(rest, "paused").connected() as events:
+            lines = (line for event in events if event.data["worker"] == 1 for line in event.data["lines"])
+            told = [next(lines) for _ in range(count)]
+        assert told == sorted(told)
+        if count < 3:
+            suspend_and_resume(rest, "paused")
+
+    def read(**params: str | int | bool) -> Object:
+        return service.ok(rest.get("/api/trainjob/paused/logs", params=params))
+
+    assert read(worker=1)["logs"] == f"{told[2]}\n"
+    assert read(worker=1, previous=True)["logs"] == f"{told[1]}\n"
+    assert read(worker="all")["parts"][1]["logs"] == f"{told[2]}\n"
+    assert read(worker="all", previous=True)["parts"][1]["logs"] == f"{told[1]}\n"
+    beside.kubectl("delete", "trainjob", "paused", "--wait=true")
+
+
+def suspend_and_resume(rest: httpx.Client, name: str) -> None:
+    service.ok(rest.post(f"/api/trainjob/{name}/suspend"))
+    with sse.states_of(rest, name).connected() as events:
+        next(event for event in events if event.data["phase"] == "Suspended")
+    service.ok(rest.post(f"/api/trainjob/{name}/resume"))

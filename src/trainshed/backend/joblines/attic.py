@@ -61,10 +61,11 @@ def _runs(one: Kept) -> Iterator[KeptRun]:
     for container in one.containers():
         for number in one.attempts(container):
             role = note.step or TRAINER
-            run = Run(note.uid, note.name, role, note.index, note.attempt, container, number)
+            began = note.started.timestamp() if note.started else 0.0
+            run = Run(note.uid, note.name, role, note.index, note.attempt, container, number, began)
             yield KeptRun(run, one.run(container, number))
 
 
-def _place(found: KeptRun) -> tuple[int, bool, str, int, str, int]:
+def _place(found: KeptRun) -> tuple[int, bool, str, int, str, float, int]:
     run = found.run
-    return run.attempt, run.container == TRAINER, run.role, run.worker, run.container, run.number
+    return run.attempt, run.container == TRAINER, run.role, run.worker, run.container, run.began, run.number

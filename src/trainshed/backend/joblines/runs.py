@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from trainshed.backend.rows import PodRow
+from trainshed.kube import ages
 from trainshed.kube.objects import Object
 
 TRAINER = "node"
@@ -21,6 +22,8 @@ class Run(msgspec.Struct, frozen=True):
     attempt: int
     container: str
     number: int
+    began: float = 0.0
+    """When its pod did, in seconds: a job that was resumed has several pods of one worker and attempt."""
 
     @property
     def key(self) -> str:
@@ -84,7 +87,9 @@ def of_pod(pod: PodRow) -> Iterator[Live]:
 
 
 def _run(pod: PodRow, container: str, number: int) -> Run:
-    return Run(pod.uid, pod.name, pod.role, pod.rank, pod.attempt, container, number)
+    created = ages.parse_timestamp(pod.created)
+    began = created.timestamp() if created else 0.0
+    return Run(pod.uid, pod.name, pod.role, pod.rank, pod.attempt, container, number, began)
 
 
 def live(pods: Iterable[PodRow], choice: Choice) -> list[Live]:

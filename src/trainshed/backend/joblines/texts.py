@@ -43,7 +43,7 @@ def joined(living: Iterable[Live], kept: Iterable[KeptRun]) -> list[Found]:
     ]
     there = {one.run.key for one in found}
     found += [Found(one.run, None, one.file) for one in files.values() if one.run.key not in there]
-    return sorted(found, key=lambda one: _place(one.run))
+    return sorted(found, key=_place)
 
 
 def of_one_worker(found: Sequence[Found]) -> list[Found]:
@@ -76,8 +76,11 @@ def chosen(
     return newest(taken, previous=previous, failed=failed)
 
 
-def _place(run: Run) -> tuple[int, str, int, bool, str, int]:
-    return run.attempt, run.role, run.worker, run.container == TRAINER, run.container, run.number
+def _place(found: Found) -> tuple[int, str, int, bool, str, bool, float, bool, int]:
+    """Of one container those of pods that are gone come first; times of creation are whole seconds only."""
+    run, live = found.run, found.live
+    whose = (run.attempt, run.role, run.worker, run.container == TRAINER, run.container)
+    return *whose, live is not None, run.began, live is not None and not live.is_over, run.number
 
 
 # --- reading ------------------------------------------------------------------------------------------------
