@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,11 @@ from trainshed.compose import listening, logs
 from trainshed.compose.trouble import WRONG_USAGE, Trouble
 
 DEFAULT_PORT = 8000
+# Not refused: in a cluster, whatever stands in front of the Service may be what encrypts.
+_UNENCRYPTED = (
+    "warning: tokens travel unencrypted to {}: give --cert and --key,"
+    " or put something that speaks HTTPS before it"
+)
 
 Kubeconfig = Annotated[
     Path | None,
@@ -30,7 +36,10 @@ Bind = Annotated[str, typer.Option(metavar="<address>", help="Address to listen 
 ServePort = Annotated[
     int | None,
     typer.Option(
-        metavar="<number>", parser=Port.__metadata__[0].parser, help="Port to listen on; 0 for any free one."
+        metavar="<number>",
+        parser=Port.__metadata__[0].parser,
+        help="Port to listen on; 0 for any free one.",
+        show_default=str(DEFAULT_PORT),
     ),
 ]
 Cert = Annotated[Path | None, typer.Option(metavar="<file>", help="Certificate chain in PEM: serve HTTPS.")]
@@ -47,7 +56,7 @@ def serve(
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     bind: Bind = listening.HOST,
-    port: ServePort = DEFAULT_PORT,
+    port: ServePort = None,  # not the number: a parser is given the default too, and expects a text
     cert: Cert = None,
     key: Key = None,
     config: Config = None,
@@ -65,6 +74,8 @@ def serve(
     certificate = Certificate(cert, key) if cert and key else None
     port = DEFAULT_PORT if port is None else port
     host = listening.host(bind)
+    if certificate is None and not listening.is_loopback(host):
+        print(_UNENCRYPTED.format(host), file=sys.stderr, flush=True)
     wish = backends.Wish(kubeconfig, context, host, port, certificate, config, data)
     backends.run(wish, _tell)
 

@@ -33,6 +33,7 @@ SHORTEST_SECONDS = 240
 """A stream is asked to last once to twice as long; spread so that watchers do not return all at once."""
 _GRACE_SECONDS = 30.0
 _SETTLED_SECONDS = 1.0
+_REMIND_SECONDS = 300.0
 
 
 class Listing(Protocol):
@@ -78,6 +79,7 @@ class Watch:
         self._lines: AsyncGenerator[bytes, None] | None = None
         self._failures = 0
         self._opened_at = 0.0
+        self._told_at = 0.0
 
     @property
     def revision(self) -> str:
@@ -115,12 +117,22 @@ class Watch:
             if will_last(trouble):
                 await self._drop()
                 raise
-            log.warning("watch of %s will resume: %s", self._kind, trouble)
+            self._tell(trouble)
             await self._retreat()
         except BaseException:
             # A cancelled read may have swallowed half a line: this stream cannot be continued, its place can.
             await self._drop()
             raise
+
+    def _tell(self, trouble: Exception) -> None:
+        """Once when an outage begins, and now and then while it lasts; each try again is for debugging."""
+        now = self._clock()
+        is_back = self._opened_at > self._told_at and now - self._opened_at >= _SETTLED_SECONDS
+        is_news = not self._failures or is_back or now - self._told_at >= _REMIND_SECONDS
+        if is_news:
+            self._told_at = now
+        level = logging.WARNING if is_news else logging.DEBUG
+        log.log(level, "watch of %s will resume: %s", self._kind, trouble)
 
     async def _relist(self) -> None:
         self._kind = await self._source.resource(self._kind)

@@ -49,6 +49,15 @@ class Listen:
         return (self.host or host) != host or (self.port or port) != port
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only programs on this machine reach what listens there; a name counts by what it stands for."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(str(place[0])).is_loopback for *_, place in found)
+
+
 def _is_free(host: str, port: int, patience: float) -> bool:
     """Whether one can listen there; a process that was killed holds its port for some moments more."""
     deadline = time.monotonic() + patience
