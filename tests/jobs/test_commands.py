@@ -170,6 +170,26 @@ def test_suspend_stops_the_pods_and_resume_starts_them_again(shed: Whole, name: 
     assert shed.trainshed("delete", name).code == 0
 
 
+def test_a_job_that_has_ended_is_neither_suspended_nor_resumed(shed: Whole, name: str) -> None:
+    later = f"{name}-later"
+    shed.apply(a_shell(name, "true"), a_shell(later, "sleep 300"))
+    shed.finish(name)
+    before = shed.get("trainjob", name)
+    for command, wanted in (("suspend", "suspended"), ("resume", "resumed")):
+        ran = shed.trainshed(command, later, name)
+        said = f"Error: {name} has ended and cannot be {wanted}."
+        assert (ran.code, ran.out, ran.err.startswith(said), ran.err.count("\n")) == (1, "", True, 1)
+    assert shed.get("trainjob", name) == before
+    assert not shed.get("trainjob", later)["spec"]["suspend"]
+    # Whoever writes the field itself changes nothing about the end either.
+    shed.kubectl("patch", "trainjob", name, "--type=merge", "-p", '{"spec": {"suspend": true}}')
+    assert shed.trainshed("suspend", later).code == 0
+    shed.finish(later, "Suspended")  # so the controller has seen the earlier change as well
+    assert shed.get("trainjob", name)["status"] == before["status"]
+    assert "Complete" in shed.kubectl("get", "trainjob", name)
+    assert shed.trainshed("delete", name, later).code == 0
+
+
 def test_lines_of_earlier_attempts_and_of_deleted_jobs_are_kept(shed: Whole, name: str) -> None:
     shed.apply(a_runtime("again", {"maxRestarts": 1}, backoffLimit=0, pod={"restartPolicy": "Never"}))
     shed.apply(a_shell(name, "echo attempt of $HOSTNAME; exit 5", runtime="again"))

@@ -53,6 +53,12 @@ def test_the_end_comes_after_the_suspension() -> None:
     assert types(status.mirrored({}, a_jobset("Completed"), "", NOW)) == [("Complete", "True")]
 
 
+@pytest.mark.parametrize("end", ["Completed", "Failed"])
+def test_a_job_that_has_ended_is_not_suspended_any_more(end: str) -> None:
+    over = status.mirrored({}, a_jobset(end), "", NOW)
+    assert status.suspension(with_status(a_trainjob(suspend=True), over), NOW) == over
+
+
 @pytest.mark.parametrize(("theirs", "ours"), [("Completed", "Complete"), ("Failed", "Failed")])
 def test_the_end_is_the_jobsets_with_its_reason_and_time(theirs: str, ours: str) -> None:
     (told,) = status.mirrored({}, a_jobset(theirs), "", NOW)["conditions"]

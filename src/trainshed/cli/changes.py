@@ -10,8 +10,8 @@ import typer
 from trainshed.cli import target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
-from trainshed.compose.trouble import WRONG_USAGE, Trouble
-from trainshed.jobs.summary import TRAINJOBS
+from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+from trainshed.jobs.summary import TRAINJOBS, summarize
 from trainshed.kube.objects import text
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ Names = Annotated[list[str], typer.Argument(metavar="<name>...", help="TrainJobs
 SomeNames = Annotated[
     list[str] | None, typer.Argument(metavar="<name>...", help="TrainJobs.", show_default=False)
 ]
+
+_AGAIN = "delete it and create it again to have it run once more"
 
 
 def suspend(
@@ -67,13 +69,21 @@ def delete(
 
 
 async def _set(client: Client, names: Sequence[str], suspended: bool) -> None:
-    for name in names:
-        before = await client.get(TRAINJOBS, name, client.namespace)
+    found = [await client.get(TRAINJOBS, name, client.namespace) for name in names]
+    # All are looked at before any is changed: a refusal leaves everything as it was.
+    if ended := [name for name, job in zip(names, found, strict=True) if summarize(job).is_finished]:
+        raise Trouble(_ended(ended, "suspended" if suspended else "resumed"), _AGAIN, FAILED)
+    for name, before in zip(names, found, strict=True):
         if bool(before["spec"].get("suspend")) is suspended:
             print(f"{name} {'is already suspended' if suspended else 'is not suspended'}")
             continue
         await client.patch(TRAINJOBS, name, {"spec": {"suspend": suspended}}, client.namespace)
         print(f"{name} {'suspended' if suspended else 'resumed'}")
+
+
+def _ended(names: Sequence[str], wanted: str) -> str:
+    have = "has" if len(names) == 1 else "have"
+    return f"{', '.join(names)} {have} ended and cannot be {wanted}"
 
 
 async def _delete(client: Client, names: Sequence[str], everything: bool, wait: bool) -> None:

@@ -16,14 +16,23 @@ _COUNTS = ("ready", "succeeded", "failed", "active", "suspended")
 
 
 def suspension(job: Object, now: datetime) -> Object:
-    """The status with the Suspended condition as the spec has it; never suspended means none."""
+    """The status with the Suspended condition as the spec has it; never suspended means none.
+
+    What has ended is not suspended any more: clients take the last condition for the state of the job.
+    """
     status: Object = copied(mapping(job, "status"))
     found = entries(status, "conditions")
     if is_true(job, "spec", "suspend"):
+        if _is_over(found):
+            return status
         return _put(status, SUSPENDED, "True", SUSPENDED, "TrainJob is suspended", now)
     if conditions.is_true(found, SUSPENDED):
         return _put(status, SUSPENDED, "False", "Resumed", "TrainJob is resumed", now)
     return status
+
+
+def _is_over(found: list[Object]) -> bool:
+    return conditions.is_true(found, COMPLETE) or conditions.is_true(found, FAILED)
 
 
 def mirrored(status: Object, jobset: Object | None, failure: str, now: datetime) -> Object:
@@ -71,8 +80,7 @@ def overdue(status: Object, now: datetime) -> Object:
 def judged(status: Object, verdict: Verdict | None, now: datetime) -> Object:
     """The status with this verdict and no other; a job that has ended has none."""
     found = entries(status, "conditions")
-    is_over = conditions.is_true(found, COMPLETE) or conditions.is_true(found, FAILED)
-    current = None if verdict is None or is_over else verdict
+    current = None if verdict is None or _is_over(found) else verdict
     for type in (WAITING, RESTARTING):
         if current is None or current.type != type:
             found = conditions.drop(found, type)
