@@ -211,13 +211,31 @@ def test_parts_of_logs_are_read(rest: httpx.Client, submit: Submit, name: str) -
     assert every["worker"] == "all"
     assert [part["worker"] for part in every["parts"]] == [0, 1]
     assert every["logs"].startswith("[0] line 1\n[0] line 2\n")
-    text = rest.get(f"/api/trainjob/{name}/logs/download", params={"namespace": "default"}).text
+    download = f"/api/trainjob/{name}/logs/download"
+    text = rest.get(download, params={"namespace": "default"}).text
+    assert rest.get(download, params={"namespace": "default", "worker": "all"}).text == text
     assert text.count("line 2\n") == 2
     packed = rest.get(
         f"/api/trainjob/{name}/logs/download", params={"namespace": "default", "format": "zip"}
     ).content
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         assert [archive.read(file) for file in archive.namelist()] == [b"line 1\nline 2\nline 3\n"] * 2
+
+
+def test_every_route_of_lines_takes_one_worker_or_all(rest: httpx.Client, submit: Submit, name: str) -> None:
+    uid = submit(name, "echo here; exit 0", nodes=2)["metadata"]["uid"]
+    assert sse.lines_of(rest, name, worker="all").to_the_end()["state"] == "Complete"
+    recorded(rest, uid)
+    lines_kept(rest, uid)
+    here = f"/api/trainjob/{name}/logs?namespace=default"
+    for path in (here, here.replace("?", "/stream?"), f"/api/history/{uid}/logs?"):
+        told = service.problem(rest.get(f"{path}&worker=9"), 404, "not_found")
+        assert (told["field"], told["message"]) == ("worker", "worker: the job has 2 workers, 0 to 1")
+        for wrong in ("-1", "some", "1.5", "%D9%A1"):
+            told = service.problem(rest.get(f"{path}&worker={wrong}"), 422, "invalid")
+            assert told["message"] == "worker: must be a number from 0 on, or all"
+    parts = service.ok(rest.get(f"/api/history/{uid}/logs", params={"worker": "all"}))["parts"]
+    assert [part["worker"] for part in parts] == [0, 1]
 
 
 @pytest.mark.parametrize(

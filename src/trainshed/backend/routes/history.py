@@ -15,8 +15,10 @@ from trainshed.backend.history.records import Entry
 from trainshed.backend.history.store import Store
 from trainshed.backend.models.joblogs import HistoryLogs
 from trainshed.backend.models.jobs import HistoryDetail, HistoryPage
+from trainshed.backend.routes import workers
 from trainshed.backend.routes.listing import JSON_MEDIA, Chosen, Continue, Limit, Scope, answer
 from trainshed.backend.routes.logs import AskedFor, TheLogs, chosen, log_part, read_parts
+from trainshed.backend.routes.workers import Worker
 from trainshed.kube.objects import encode
 
 router = APIRouter(prefix="/api/history", tags=["history"])
@@ -79,13 +81,13 @@ async def logs(
     found: TheEntry,
     logs: TheLogs,
     wanted: AskedFor,
-    worker: Annotated[
-        int | None, Query(ge=0, le=100_000, description="One worker; all unless given.")
-    ] = None,
+    worker: Annotated[Worker, workers.READ, Query(description="One worker; all unless given.")] = "all",
 ) -> HistoryLogs:
     """What is left of a job's lines: of each container the last run, unless an attempt is asked for."""
     row = found.row
     every = await logs.found(row, is_there=not found.deleted)
-    mine = [one for one in every if worker in (None, one.run.worker)]
+    mine = [one for one in every if worker in ("all", one.run.worker)]
+    if not mine and worker != "all" and worker >= row.nodes:
+        raise workers.missing(row)
     parts = await read_parts(logs, row, chosen(row, mine, wanted), wanted)
     return HistoryLogs(uid=row.uid, trainjob_name=row.name, parts=[log_part(part) for part in parts])

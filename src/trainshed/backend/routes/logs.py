@@ -19,7 +19,9 @@ from trainshed.backend.joblogs import MOST_BYTES, JobLogs, Part
 from trainshed.backend.models.contract import Logs
 from trainshed.backend.models.joblogs import AllLogs, LogPart
 from trainshed.backend.problems import Problem
+from trainshed.backend.routes import workers
 from trainshed.backend.routes.detail import JobName
+from trainshed.backend.routes.workers import Worker
 from trainshed.backend.rows import Row
 from trainshed.jobs.summary import TRAINJOBS
 
@@ -97,20 +99,18 @@ async def logs(
     namespace: Place,
     found: TheLogs,
     wanted: AskedFor,
-    worker: Annotated[int | Literal["all"], Query(description="Which worker, from 0; or `all` of them.")] = 0,
+    worker: Annotated[Worker, workers.READ, Query(description="Which worker, from 0; or `all` of them.")] = 0,
 ) -> Logs | AllLogs:
     """What a worker, or all, wrote in the last run (of a failed job, the last two); up to the last 8 MiB."""
     row = rows.row(await found.caller.client.get(TRAINJOBS, name, namespace))
     return await read_logs(found, row, worker, wanted)
 
 
-async def read_logs(logs: JobLogs, row: Row, worker: int | Literal["all"], wanted: Asked) -> Logs | AllLogs:
+async def read_logs(logs: JobLogs, row: Row, worker: Worker, wanted: Asked) -> Logs | AllLogs:
     """Raises 404 for a worker there is not."""
     every = await logs.found(row)
     if worker == "all":
         return all_logs(row, await read_parts(logs, row, chosen(row, every, wanted), wanted))
-    if not 0 <= worker <= 100_000:
-        raise problems.invalid("worker", "worker: must be a number from 0 on, or all")
     mine = [one for one in every if one.run.worker == worker]
     picked = chosen(
         row, mine if wanted.choice.container or wanted.choice.role else texts.of_one_worker(mine), wanted
@@ -128,7 +128,7 @@ def chosen(row: Row, every: Sequence[Found], wanted: Asked) -> list[Found]:
 def _require(row: Row, worker: int, wanted: Asked) -> None:
     """A worker that has not begun has written nothing; one there is not is a mistake."""
     if worker >= row.nodes and not wanted.choice.role:
-        raise Problem(404, f"worker: the job has {row.nodes} workers, 0 to {row.nodes - 1}", field="worker")
+        raise workers.missing(row)
     if wanted.previous:
         raise Problem(404, "previous: there was no run before the last one", field="previous")
     if wanted.choice.attempt is not None:
@@ -177,16 +177,14 @@ async def download(
     namespace: Place,
     found: TheLogs,
     wanted: AskedFor,
-    worker: Annotated[
-        int | None, Query(ge=0, le=100_000, description="One worker; all unless given.")
-    ] = None,
+    worker: Annotated[Worker, workers.READ, Query(description="One worker; all unless given.")] = "all",
     format: Annotated[
         Literal["text", "zip"], Query(description="One text, or a file for each run.")
     ] = "text",
 ) -> StreamingResponse:
     """Everything the workers have written, streamed: however much it is."""
     row = rows.row(await found.caller.client.get(TRAINJOBS, name, namespace))
-    return downloaded(found, row, await found.found(row), worker, wanted, format)
+    return downloaded(found, row, await found.found(row), workers.number(worker), wanted, format)
 
 
 def downloaded(

@@ -18,7 +18,9 @@ from trainshed.backend.history import births
 from trainshed.backend.history.store import Store
 from trainshed.backend.joblines.runs import Choice
 from trainshed.backend.problems import Problem
+from trainshed.backend.routes import workers
 from trainshed.backend.routes.detail import JobName
+from trainshed.backend.routes.workers import Worker
 from trainshed.backend.rows import Row
 from trainshed.jobs.summary import TRAINJOBS
 from trainshed.kube import faults
@@ -72,8 +74,8 @@ async def lines(
     caller: CurrentCaller,
     request: Request,
     worker: Annotated[
-        int | None, Query(ge=0, le=100_000, description="One worker's lines; all unless given.")
-    ] = None,
+        Worker, workers.READ, Query(description="One worker's lines; all unless given.")
+    ] = "all",
     container: Annotated[str, Query(max_length=63, description="One container's lines.")] = "",
     uid: Uid = "",
     last_event_id: LastId = "",
@@ -87,7 +89,8 @@ async def lines(
     row = await _row(request, caller, namespace, name, uid)
     need = Need(namespace, name, with_lines=True)
     await need.check(caller)
-    choice = Choice(worker=worker, container=container)
+    workers.require(row, hub.index.pods(row.uid), worker)
+    choice = Choice(worker=workers.number(worker), container=container)
     if last_event_id and hub.has_ended(row, choice, last_event_id):
         return Response(status_code=204)
     request_id = requestids.of(request.scope)
