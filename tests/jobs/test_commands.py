@@ -225,7 +225,13 @@ def test_preview_works_without_a_server(tmp_path: Path, shed: Whole) -> None:
 def test_preview_refuses_what_the_server_refuses(shed: Whole, tmp_path: Path) -> None:
     good = a_shell("g", "true")
     trainer = good["spec"]["trainer"]
+    deep = {"env": [{"name": "A", "valueFrom": {"fieldReff": {}}}]}
     for changes, said in (
+        ({"spec": {**good["spec"], "trainer": {**trainer, "numNodez": 2}}}, "error: spec.trainer.numNodez: "),
+        (
+            {"spec": {**good["spec"], "trainer": {**trainer, **deep}}},
+            "spec.trainer.env[0].valueFrom.fieldReff",
+        ),
         ({"apiVersion": "kubeflow.org/v1"}, "error: apiVersion: there is no TrainJob in"),
         ({"spec": {**good["spec"], "trainer": {**trainer, "numNodes": "two"}}}, "spec.trainer.numNodes"),
         ({"spec": {**good["spec"], "numNodes": 2}}, 'did you mean "spec.trainer.numNodes"?'),
@@ -243,6 +249,19 @@ def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
     for words, code, said in (
         (("run", "absent.py"), 2, "there is no script absent.py"),
         (("run", "x.py", "--framework", "fortran"), 2, "there is no framework 'fortran'"),
+        (("run", "x.py", "--framework", "pytorhc"), 2, "did you mean 'pytorch'?"),
+        (("run", "x.py", "--nodes", "two"), 2, "'--nodes': a whole number from 1 on is needed, not 'two'"),
+        (("run", "x.py", "--ttl", "-1"), 2, "'--ttl': a whole number from 0 on is needed, not '-1'"),
+        (
+            ("run", "x.py", "--framework", "PyTorch", "--git", "https://example.org/x", "--memory", "2GB"),
+            2,
+            "--memory must be a quantity such as 2, '500m' or '16Gi', not '2GB'. Hint: --memory 2Gi may be",
+        ),
+        (
+            ("run", "x.py", "--git", "https://example.org/x", "--cpu", "0"),
+            2,
+            "--cpu must be more than nothing, not '0'",
+        ),
         (
             ("run", "x.py", "--name", "My_Job", "--framework", "plain"),
             2,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainshed.jobs import bundle, submission
+from trainshed.jobs import bundle, frameworks, submission
 from trainshed.jobs.bundle import Bundle, File
 from trainshed.jobs.frameworks import FRAMEWORKS, detect
 from trainshed.jobs.submission import Git, Sent, Submission, Volume
@@ -33,6 +33,7 @@ def a_submission(**changes: object) -> Submission:
         ("import tensorflow as tf\nimport numpy", "tensorflow"),
         ("import xgboost", "xgboost"),
         ("from mpi4py import MPI\nimport torch", "mpi"),
+        ("import horovod.torch as hvd\nimport torch", "horovod"),
         ("import os", "plain"),
         ("from . import torch", "plain"),
         ("import torch as", "plain"),
@@ -41,6 +42,27 @@ def a_submission(**changes: object) -> Submission:
 )
 def test_a_scripts_imports_tell_its_framework(source: str, framework: str) -> None:
     assert detect(source).name == framework
+
+
+@pytest.mark.parametrize(
+    ("name", "runtime"),
+    [
+        ("pytorch", "torch-distributed"),
+        ("TensorFlow", "tensorflow-distributed"),
+        ("deepspeed", "deepspeed-distributed"),
+        ("horovod", "horovod-distributed"),
+    ],
+)
+def test_a_framework_may_be_called_as_people_call_it(name: str, runtime: str) -> None:
+    found = frameworks.called(name)
+    assert found is not None
+    assert found.runtime == runtime
+
+
+def test_each_other_name_stands_for_a_framework_and_a_near_one_is_suggested() -> None:
+    assert set(frameworks.ALIASES.values()) <= set(FRAMEWORKS)
+    assert (frameworks.called("fortran"), frameworks.nearest("fortran")) == (None, "")
+    assert frameworks.nearest("tensorlow") == "tensorflow"
 
 
 def test_the_code_travels_in_a_configmap_whose_items_rebuild_the_folder() -> None:

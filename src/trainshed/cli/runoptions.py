@@ -10,12 +10,26 @@ import typer
 
 from trainshed.cli.target import Target
 from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
-from trainshed.jobs import bundle, submission
+from trainshed.jobs import bundle, frameworks, submission
 from trainshed.jobs.frameworks import FRAMEWORKS, Framework, detect
 from trainshed.jobs.submission import Code, Git, Sent, Volume
+from trainshed.kube import quantities
 from trainshed.kube.names import rfc1035_label
 
 T = TypeVar("T")
+
+
+def _number(least: int) -> Callable[[str | int], int]:
+    """Reads a whole number; an option's default comes here too."""
+
+    def read(given: str | int) -> int:
+        text = str(given).strip()
+        if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= least:
+            return int(text)
+        raise typer.BadParameter(f"a whole number from {least} on is needed, not {text[:80]!r}")
+
+    return read
+
 
 Script = Annotated[
     str, typer.Argument(metavar="<script>", help="The Python script, in or below this folder.")
@@ -23,12 +37,15 @@ Script = Annotated[
 Arguments = Annotated[
     list[str] | None, typer.Argument(metavar="[-- args]", help="Arguments of the script.", show_default=False)
 ]
-Nodes = Annotated[int, typer.Option("--nodes", min=1, help="How many nodes (pods).")]
+Nodes = Annotated[
+    int, typer.Option("--nodes", metavar="<number>", parser=_number(1), help="How many nodes (pods).")
+]
 Processes = Annotated[
     int | None,
     typer.Option(
         "--nproc-per-node",
-        min=1,
+        metavar="<number>",
+        parser=_number(1),
         help="Processes per node; torchrun decides where left out.",
         show_default=False,
     ),
@@ -65,20 +82,27 @@ GitText = Annotated[
     ),
 ]
 Amount = Annotated[str, typer.Option(metavar="<quantity>", help="Per node.", show_default=False)]
-Gpus = Annotated[int, typer.Option("--gpus", min=0, help="GPUs per node.")]
+Gpus = Annotated[int, typer.Option("--gpus", metavar="<number>", parser=_number(0), help="GPUs per node.")]
 Name = Annotated[str, typer.Option("--name", help="Name of the job.", show_default=False)]
 Retries = Annotated[
     int | None,
     typer.Option(
         "--retries",
-        min=0,
+        metavar="<number>",
+        parser=_number(0),
         help="Start the whole job again so many times when it fails.",
         show_default="0; as the runtime has it with --runtime",
     ),
 ]
 Ttl = Annotated[
     int | None,
-    typer.Option("--ttl", min=0, help="Remove the job so many seconds after its end.", show_default=False),
+    typer.Option(
+        "--ttl",
+        metavar="<seconds>",
+        parser=_number(0),
+        help="Remove the job so many seconds after its end.",
+        show_default=False,
+    ),
 ]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Do not follow the job.")]
 Remove = Annotated[bool, typer.Option("--rm", help="Delete the job when it has ended.")]
@@ -86,11 +110,12 @@ Remove = Annotated[bool, typer.Option("--rm", help="Delete the job when it has e
 
 def framework(name: str, script: Path, git: str) -> Framework:
     if name:
-        if name not in FRAMEWORKS:
-            raise Trouble(
-                f"there is no framework {name!r}", f"use one of {', '.join(FRAMEWORKS)}", WRONG_USAGE
-            )
-        return FRAMEWORKS[name]
+        if (found := frameworks.called(name)) is not None:
+            return found
+        near = frameworks.nearest(name)
+        meant = f"; did you mean {near!r}?" if near else ""
+        hint = f"use one of {', '.join(FRAMEWORKS)}"
+        raise Trouble(f"there is no framework {name!r}{meant}", hint, WRONG_USAGE)
     if git:
         return FRAMEWORKS["torch"]
     try:
@@ -151,7 +176,21 @@ def volume(text: str, where: Target) -> Volume:
 
 def resources(cpu: str, memory: str, gpus: int) -> tuple[tuple[str, str], ...]:
     amounts = {"cpu": cpu, "memory": memory, "nvidia.com/gpu": str(gpus or "")}
+    for name in ("cpu", "memory"):
+        _check(f"--{name}", amounts[name])
     return tuple((name, amount) for name, amount in amounts.items() if amount)
+
+
+def _check(option: str, amount: str) -> None:
+    """Refuse what is no amount, before anything is sent."""
+    if not amount:
+        return
+    if len(amount) > 64 or not quantities.is_quantity(amount):
+        why = f"must be a quantity such as 2, '500m' or '16Gi', not {amount[:64]!r}"
+        near = amount[:-1] + "i" if amount[-1:] in "Bb" and quantities.is_quantity(amount[:-1] + "i") else ""
+        raise Trouble(f"{option} {why}", f"{option} {near} may be meant" if near else "", WRONG_USAGE)
+    if quantities.parse(amount) <= 0:
+        raise Trouble(f"{option} must be more than nothing, not {amount!r}", "", WRONG_USAGE)
 
 
 def retries(given: int | None, runtime: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ class Framework:
 FRAMEWORKS: Mapping[str, Framework] = {
     found.name: found
     for found in (
+        Framework("horovod", "horovod-distributed", ("mpirun", "python"), ("horovod",), ("launcher", "node")),
         Framework("mpi", "deepspeed-distributed", ("mpirun", "python"), ("mpi4py",), ("launcher", "node")),
         Framework("torch", "torch-distributed", ("torchrun",), ("torch", "lightning", "pytorch_lightning")),
         Framework("tensorflow", "tensorflow-distributed", ("python",), ("tensorflow", "tf_keras", "keras")),
@@ -31,6 +33,30 @@ FRAMEWORKS: Mapping[str, Framework] = {
         Framework("plain", "torch-distributed", ("python",), ()),
     )
 }
+
+ALIASES: Mapping[str, str] = {
+    "pytorch": "torch",
+    "lightning": "torch",
+    "tf": "tensorflow",
+    "keras": "tensorflow",
+    "flax": "jax",
+    "xgb": "xgboost",
+    "deepspeed": "mpi",
+    "mpi4py": "mpi",
+    "python": "plain",
+}
+"""What people also call them."""
+
+
+def called(name: str) -> Framework | None:
+    word = name.lower()
+    return FRAMEWORKS.get(ALIASES.get(word, word))
+
+
+def nearest(name: str) -> str:
+    """The name that may have been meant; empty where none is near."""
+    near = difflib.get_close_matches(name.lower(), [*FRAMEWORKS, *ALIASES], n=1)
+    return near[0] if near else ""
 
 
 def detect(source: str) -> Framework:
