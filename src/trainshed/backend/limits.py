@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,6 +17,7 @@ from trainshed.backend.settings import Settings
 
 UPLOAD_PATHS = frozenset({"/api/trainjob/upload"})
 _MOST_BUCKETS = 10_000
+_DRAIN_SECONDS = 10.0
 
 
 # --- how often ----------------------------------------------------------------------------------------------
@@ -99,10 +102,12 @@ class BodyLimit:
 async def _drain(receive: Receive, most: int) -> None:
     """Take a little more: clients that are cut off while they send do not see the answer."""
     left, more = most, True
-    while more and left > 0:
-        message = await receive()
-        left -= len(message.get("body") or b"")
-        more = message.get("more_body", False)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while more and left > 0:
+                message = await receive()
+                left -= len(message.get("body") or b"")
+                more = message.get("more_body", False)
 
 
 def too_large(most: int) -> Problem:

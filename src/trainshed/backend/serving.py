@@ -12,8 +12,9 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from trainshed.backend import accesslog
+from trainshed.backend import accesslog, connections
 from trainshed.backend import app as apps
+from trainshed.backend.connections import BoundedProtocol
 from trainshed.backend.plane import Plane
 from trainshed.backend.settings import Settings
 from trainshed.client.kubeconfig import Config
@@ -40,7 +41,7 @@ async def serve(
     """Serve until cancelled."""
     accesslog.begin(settings.access_log)
     app = apps.build(settings, Plane(config))
-    server = _Server(_configured(app, settings, certificate))
+    server = Server(_configured(app, settings, certificate))
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="serve")
     try:
         await _begun(server, serving)
@@ -52,11 +53,17 @@ async def serve(
         await serving
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Signals are heeded by whoever runs us."""
         yield
+
+    async def on_tick(self, counter: int) -> bool:
+        """Comes ten times a second."""
+        if counter % 5 == 0:
+            connections.look(self.server_state.connections, asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
 
 
 async def _begun(server: uvicorn.Server, serving: asyncio.Task[None]) -> None:
@@ -70,7 +77,7 @@ async def _begun(server: uvicorn.Server, serving: asyncio.Task[None]) -> None:
 def _configured(app: FastAPI, settings: Settings, certificate: Certificate | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=BoundedProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -79,7 +86,8 @@ def _configured(app: FastAPI, settings: Settings, certificate: Certificate | Non
         backlog=BACKLOG,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=max(1, round(settings.grace_seconds)),
-        h11_max_incomplete_event_size=64 * 1024,
+        # Whoever sends X-Forwarded-For would choose by whose name strangers are counted.
+        proxy_headers=False,
         ssl_certfile=certificate.chain if certificate else None,
         ssl_keyfile=certificate.key if certificate else None,
     )
