@@ -157,6 +157,47 @@ def test_a_rerun_names_what_is_wrong_with_its_changes(rest: httpx.Client, namesp
     service.problem(rest.post("/api/trainjob/none/rerun", params=place, json={}), 404, "not_found")
 
 
+FULL: Object = {"config": None, "num_nodes": 2, "cpu_request": "100m", "cpu_limit": "100m", "gpu_count": 0}
+
+
+@pytest.mark.parametrize(
+    ("first", "changes", "said"),
+    [
+        ({}, None, {"num_nodes": 1, "cpu": "100m", "memory": "64Mi"}),
+        ({}, {"num_nodes": 2}, {"num_nodes": 2, "cpu": "100m", "memory": "64Mi"}),
+        ({}, {"cpu_limit": "200m", "num_nodes": 3}, {"num_nodes": 3, "cpu": "200m", "memory": "64Mi"}),
+        (FULL, {"config": {"num_nodes": 1}}, {"num_nodes": 1, "cpu": "100m"}),
+        (FULL, {"config": {"cpu_per_node": "50m", "num_nodes": 1}}, {"num_nodes": 1, "cpu": "50m"}),
+        ({"config": None}, {"num_nodes": 2}, {"num_nodes": 2}),
+    ],
+)
+def test_a_rerun_takes_changes_in_either_form(
+    rest: httpx.Client, namespace: str, first: Object, changes: Object | None, said: Object
+) -> None:
+    """A body may be left out; the runtime stays the same."""
+    place = {"namespace": namespace}
+    created(rest, bodies.small(namespace, suspend=True, name="first", **first))
+    changes = None if changes is None else {**changes, "suspend": True}
+    again = service.ok(rest.post("/api/trainjob/first/rerun", params=place, json=changes))
+    before, after = (
+        service.ok(rest.get(f"/api/trainjob/{name}", params=place))["spec"]
+        for name in ("first", again["trainjob_name"])
+    )
+    assert after["runtime"] == before["runtime"]
+    found = {"num_nodes": after["num_nodes"], **after["resources_per_node"].get("limits", {})}
+    assert found == said
+
+
+def test_a_rerun_that_says_a_thing_in_both_forms_is_refused(rest: httpx.Client, namespace: str) -> None:
+    created(rest, quick(namespace, suspend=True, name="first"))
+    both: Object = {"num_nodes": 1, "config": {"num_nodes": 2}}
+    answer = rest.post("/api/trainjob/first/rerun", params={"namespace": namespace}, json=both)
+    assert service.problem(answer, 422, "invalid")["field"] == "num_nodes"
+    odd: Object = {"num_nodes": 0}
+    answer = rest.post("/api/trainjob/first/rerun", params={"namespace": namespace}, json=odd)
+    assert service.problem(answer, 422, "invalid")["field"] == "config.num_nodes"
+
+
 async def test_retries_begin_the_job_anew_and_its_runtime_goes_with_it(
     backend: Backend, rest: httpx.Client, namespace: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -55,6 +56,13 @@ def test_a_tenant_issues_and_revokes_its_own(ann: Person) -> None:
         assert len(_listed(rest, ann.name)) == 2
         service.ok(rest.delete(f"/api/tenants/{ann.name}/tokens/{made['id']}"))
         assert len(_listed(rest, ann.name)) == 1
+
+
+def test_a_token_needs_no_body(ann: Person) -> None:
+    with ann.rest() as rest:
+        made = service.ok(rest.post(f"/api/tenants/{ann.name}/tokens"))
+        assert made["description"] == ""
+        assert datetime.fromisoformat(made["expires_at"]) > datetime.now(UTC) + timedelta(minutes=5)
 
 
 def test_a_revoked_token_ends_at_once(backend: Backend, ann: Person) -> None:
@@ -132,3 +140,59 @@ def test_what_cannot_be_is_refused_by_the_field(
     with backend.rest() as admin:
         found = service.problem(admin.post(f"/api/tenants/{ann.name}/tokens", json=body), 422, "invalid")
     assert found["field"] == field
+
+
+async def test_a_tenant_cannot_hide_a_token_by_changing_its_secret(backend: Backend, ann: Person) -> None:
+    made = people.issued(backend, ann.name)
+    bare: Object = {"metadata": {"labels": None, "annotations": None, "finalizers": ["example.com/stay"]}}
+    async with backend.client(ann.name) as client:
+        await client.patch("secrets", made["id"], bare)
+    with backend.rest() as admin, backend.rest(made["token"]) as rest:
+        service.ok(rest.get("/api/whoami"))
+        assert made["id"] in [one["id"] for one in _listed(admin, ann.name)]
+        service.ok(admin.delete(f"/api/tenants/{ann.name}/tokens/{made['id']}"))
+        service.problem(rest.get("/api/whoami"), 401, "unauthorized")
+        assert made["id"] not in [one["id"] for one in _listed(admin, ann.name)]
+
+
+async def test_a_token_made_by_hand_is_not_hidden_by_naming_another_account(
+    backend: Backend, ann: Person
+) -> None:
+    key = "kubernetes.io/service-account.name"
+    secret: Object = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token"}
+    async with backend.client(ann.name) as client:
+        await client.create({**secret, "metadata": {"name": "forever", "annotations": {key: "tenant"}}})
+        await waits.until(client, "secrets", "forever", lambda found: found.get("data", {}).get("token"))
+        await client.patch("secrets", "forever", {"metadata": {"annotations": {key: "default"}}})
+        if await client.find("secrets", "forever"):
+            with backend.rest() as admin:
+                assert "forever" in [one["id"] for one in _listed(admin, ann.name)]
+
+
+async def test_ending_all_tokens_many_times_at_once_is_ending_them_once(
+    backend: Backend, ann: Person
+) -> None:
+    async with backend.rest_async() as admin:
+        path = f"/api/tenants/{ann.name}/tokens"
+        answers = await asyncio.gather(*(admin.delete(path) for _ in range(8)))
+    assert [answer.status_code for answer in answers] == [200] * 8
+    with ann.rest() as rest:
+        service.problem(rest.get("/api/whoami"), 401, "unauthorized")
+    with backend.rest(people.issued(backend, ann.name)["token"]) as rest:
+        service.ok(rest.get("/api/whoami"))
+
+
+@pytest.mark.parametrize("repair", ["issue", "end all", "sign up"])
+async def test_a_tenant_that_lost_its_account_gets_it_again(
+    backend: Backend, ann: Person, repair: str
+) -> None:
+    async with backend.client(ann.name) as client:
+        await client.delete("serviceaccounts", "tenant")
+        with backend.rest() as admin:
+            if repair == "end all":
+                service.ok(admin.delete(f"/api/tenants/{ann.name}/tokens"))
+            elif repair == "sign up":
+                people.signed_up(backend, ann.name)
+            else:
+                people.issued(backend, ann.name)
+        assert await client.find("serviceaccounts", "tenant")

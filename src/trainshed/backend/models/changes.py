@@ -29,11 +29,12 @@ class Changed(BaseModel):
 
 
 Changes = Annotated[
-    dict[str, JsonValue],
+    dict[str, JsonValue] | None,
     Body(
         description=(
             "Fields of a create request, laid over those of the earlier one: objects are merged, null takes a"
-            " field out, everything else is replaced. Empty: the same again."
+            " field out, everything else is replaced. What `config` says may be changed by the fields of the"
+            " full form, and the other way round. Empty, or no body: the same again."
         ),
         examples=[{"config": {"num_nodes": 4}, "env_vars": [{"name": "EPOCHS", "value": "20"}]}],
     ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trainshed.backend.models.parts import LauncherResources
 from trainshed.backend.rendering import amounts, checks, sources
 from trainshed.backend.rendering import presets as shipped
+from trainshed.backend.rendering.forms import FULL
 from trainshed.backend.rendering.frameworks import FRAMEWORKS, Framework
 from trainshed.backend.rendering.mounts import volumes
 from trainshed.backend.rendering.presets import GPU
@@ -18,7 +19,6 @@ from trainshed.backend.settings import Preset
 if TYPE_CHECKING:
     from trainshed.backend.models.requests import CreateRequest
 
-_FULL_FORM = ("num_nodes", "cpu_request", "cpu_limit", "memory_request", "memory_limit", "gpu_count")
 _MOST_ENV = 96 * 1024
 
 
@@ -62,7 +62,7 @@ def wanted(
 
 
 def _check_form(request: CreateRequest) -> None:
-    both = [field for field in _FULL_FORM if getattr(request, field) is not None]
+    both = [field for field in FULL if getattr(request, field) is not None]
     if request.config is not None and both:
         raise Unacceptable(
             both[0], "is said by config already", "give either config or the fields of the full form"
@@ -71,7 +71,7 @@ def _check_form(request: CreateRequest) -> None:
 
 def _is_full(request: CreateRequest) -> bool:
     return request.config is None and (
-        bool(request.image) or any(getattr(request, field) is not None for field in _FULL_FORM)
+        bool(request.image) or any(getattr(request, field) is not None for field in FULL)
     )
 
 

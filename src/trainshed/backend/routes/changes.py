@@ -13,12 +13,11 @@ from trainshed.backend.models.changes import Changed, Changes
 from trainshed.backend.models.contract import Created
 from trainshed.backend.models.requests import CreateRequest
 from trainshed.backend.problems import Problem
-from trainshed.backend.rendering import naming, recall, sources
+from trainshed.backend.rendering import forms, naming, recall, sources
 from trainshed.backend.rendering.wanted import Files, Wanted
 from trainshed.backend.routes.contract import IdempotencyKey, JobName, TheCreator, made
 from trainshed.backend.settings import Settings
 from trainshed.backend.systemmaps import CONFIGMAPS
-from trainshed.kube import patches
 from trainshed.kube.objects import Object, dig, text
 
 router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
@@ -57,16 +56,17 @@ async def rerun(
     caller: CurrentCaller,
     creator: TheCreator,
     settings: TheSettings,
-    changes: Changes,
+    changes: Changes = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Created:
     """A new job by the request of an earlier one, with its code and with changes; the earlier one stays."""
+    changes = changes or {}
     job = await caller.client.get(TRAINJOBS, name, namespace)
     before = recall.request(job)
     if before is None:
         hint = "POST /api/trainjob/create makes jobs that can be run again"
         raise Problem(409, f'job "{name}" was not made by a request to this service', hint=hint)
-    said = {"namespace": namespace, **patches.merge(recall.repeated(before, changes), changes)}
+    said = {"namespace": namespace, **forms.changed(recall.repeated(before, changes), changes)}
     wanted = await _wanted(caller, job, said, settings)
     given = said.get("idempotency_key")
     key = given if isinstance(given, str) and given else idempotency_key or ""

@@ -23,7 +23,7 @@ from trainshed.backend.tenancy.signup import SignUp
 router = APIRouter(prefix="/api/tenants", tags=["tenants"])
 
 
-def tenant_name(tenant: Annotated[str, Path(examples=["user-123"])]) -> str:
+async def tenant_name(tenant: Annotated[str, Path(examples=["user-123"])]) -> str:
     return callers.checked_namespace(tenant, "tenant")
 
 
@@ -58,5 +58,5 @@ async def change(tenant: Tenant, body: ChangeRequest, caller: CurrentCaller) -> 
 @router.delete("/{tenant}", responses=problems.responses(404, 409))
 async def delete(tenant: Tenant, caller: CurrentCaller) -> TenantDeleted:
     """Delete the tenant with everything in its namespace; its tokens end."""
-    await changing.delete(caller.client, tenant)
+    await changing.delete(caller, tenant)
     return TenantDeleted(tenant=tenant)

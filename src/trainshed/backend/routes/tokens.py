@@ -24,13 +24,14 @@ from trainshed.backend.tenancy import tokens as tenancy
 router = APIRouter(prefix="/api/tenants/{tenant}/tokens", tags=["tenants"])
 
 
-def token_id(id: Annotated[str, Path(examples=["token-5f3a1c9b7d2e"])]) -> str:
+async def token_id(id: Annotated[str, Path(examples=["token-5f3a1c9b7d2e"])]) -> str:
     return callers.checked_name(id, "id")
 
 
 @router.post("", responses=problems.responses(404))
-async def issue(tenant: Tenant, body: TokenRequestBody, caller: CurrentCaller) -> TokenIssued:
+async def issue(tenant: Tenant, caller: CurrentCaller, body: TokenRequestBody | None = None) -> TokenIssued:
     """A new token for the tenant's account; it is shown now and never again."""
+    body = body or TokenRequestBody.model_validate({})
     issued = await tenancy.issue(caller, tenant, body.description, body.expires_in_seconds, tenancy.utc_now())
     return TokenIssued.shown(issued, tenant)
 
