@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import Annotated
 
@@ -71,7 +72,7 @@ async def upload(
     """The same as /create, with the code as a zip archive."""
     body = _read(request)
     data = await archive.read()
-    contents = uploads.unpacked(data, settings.max_code_bytes)
+    contents = await asyncio.to_thread(uploads.unpacked, data, settings.max_code_bytes)
     files = sources.files(uploads.FIELD, contents, must_start=not body.command, most=settings.max_code_bytes)
     said = [body.model_dump(mode="json", exclude={"idempotency_key"}), hashlib.sha256(data).hexdigest()]
     key = body.idempotency_key or idempotency_key or ""
@@ -113,7 +114,7 @@ def status_of(job: Object) -> Status:
     return Status(
         trainjob_name=found.name,
         state="Complete" if found.state == "Complete" else "Failed" if found.state == "Failed" else "Running",
-        message=found.message or _WORDS.get(found.state, found.state),
+        message=found.verdict or _WORDS.get(found.state, found.state),
         created_at=text(job, "metadata", "creationTimestamp"),
         completed_at=finished,
     )
