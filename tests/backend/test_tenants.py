@@ -13,7 +13,7 @@ from tests import waits
 from tests.backend import bodies, people, service
 from tests.backend.people import Person
 from tests.backend.service import Backend
-from tests.builders import a_namespace, a_train_job
+from tests.builders import a_config_map, a_namespace, a_train_job
 from trainshed.kube.faults import Forbidden
 from trainshed.kube.objects import JSON, Object
 
@@ -259,6 +259,18 @@ def _made(answers: Iterable[httpx.Response]) -> list[Object]:
 
 
 class TestEnd:
+    async def test_tokens_end_before_the_namespace_has_gone(self, backend: Backend, ann: Person) -> None:
+        """Something in the namespace that does not go keeps it there; no token works in it all the same."""
+        stays = a_config_map("stays", finalizers=["example.com/stay"])
+        async with backend.client(ann.name) as client:
+            await client.create(stays)
+            with backend.rest() as admin, ann.rest() as rest:
+                service.ok(admin.delete(f"/api/tenants/{ann.name}"))
+                service.problem(rest.get("/api/whoami"), 401, "unauthorized")
+                assert service.ok(admin.get(f"/api/tenants/{ann.name}"))["state"] == "deleting"
+            await client.patch("configmaps", "stays", {"metadata": {"finalizers": None}})
+            await waits.until_gone(client, "namespaces", ann.name)
+
     async def test_everything_goes_and_tokens_end(self, backend: Backend, ann: Person) -> None:
         with backend.rest() as admin, ann.rest() as rest:
             service.ok(rest.get("/api/whoami"))

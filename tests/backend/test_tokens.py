@@ -155,18 +155,15 @@ async def test_a_tenant_cannot_hide_a_token_by_changing_its_secret(backend: Back
         assert made["id"] not in [one["id"] for one in _listed(admin, ann.name)]
 
 
-async def test_a_token_made_by_hand_is_not_hidden_by_naming_another_account(
-    backend: Backend, ann: Person
-) -> None:
-    key = "kubernetes.io/service-account.name"
-    secret: Object = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token"}
-    async with backend.client(ann.name) as client:
-        await client.create({**secret, "metadata": {"name": "forever", "annotations": {key: "tenant"}}})
-        await waits.until(client, "secrets", "forever", lambda found: found.get("data", {}).get("token"))
-        await client.patch("secrets", "forever", {"metadata": {"annotations": {key: "default"}}})
-        if await client.find("secrets", "forever"):
-            with backend.rest() as admin:
-                assert "forever" in [one["id"] for one in _listed(admin, ann.name)]
+def test_a_token_made_by_hand_is_one_whichever_account_its_secret_names_by_now() -> None:
+    meta: Object = {"name": "forever", "annotations": {"kubernetes.io/service-account.name": "default"}}
+    found = tokens.of({"metadata": meta, "type": "kubernetes.io/service-account-token"})
+    assert found is not None
+    assert found.expires is None
+
+
+def test_a_secret_whose_name_only_begins_like_a_tokens_is_none() -> None:
+    assert tokens.of({"metadata": {"name": "token-github"}, "type": "Opaque"}) is None
 
 
 async def test_ending_all_tokens_many_times_at_once_is_ending_them_once(

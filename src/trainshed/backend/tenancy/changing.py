@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
-from trainshed.backend.tenancy import kinds, objects, reading
+from trainshed.backend.caller import Caller
+from trainshed.backend.tenancy import accounts, kinds, objects, reading
 from trainshed.backend.tenancy.reading import Found
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
+
+log = logging.getLogger(__name__)
 
 
 async def change(client: Client, name: str, hard: Mapping[str, str | None], description: str | None) -> Found:
@@ -23,9 +27,15 @@ async def change(client: Client, name: str, hard: Mapping[str, str | None], desc
     return await reading.one(client, name)
 
 
-async def delete(client: Client, name: str) -> None:
-    """Whoever may delete the namespace may; its content goes a moment later, a right beyond it at once."""
+async def delete(caller: Caller, name: str) -> None:
+    """Whoever may delete the namespace may. Its tokens end first: what is in a namespace goes slowly."""
+    client = caller.client
     tenant = await reading.one(client, name)
+    await caller.require("delete", "namespaces", name, name)
+    try:
+        await accounts.end(client, name)
+    except faults.Forbidden:
+        log.debug("%s may not end the account of %s: it goes with the namespace", caller.user, name)
     await client.delete(kinds.NAMESPACES, name, None, Delete(uid=text(tenant.namespace, "metadata", "uid")))
     try:
         await client.delete(kinds.SHARED_BINDINGS, objects.shared_binding_name(name))

@@ -84,7 +84,7 @@ def claim(tenant: Tenant, mark: str) -> Object:
 
 def inside(tenant: Tenant) -> list[Object]:
     """What comes into the namespace, bounds first: whoever has rights already has limits."""
-    return [quota(tenant), system_quota(), limit_range(tenant), _account(), _binding()]
+    return [quota(tenant), system_quota(), limit_range(tenant), account(), _binding()]
 
 
 def quota(tenant: Tenant) -> Object:
@@ -114,7 +114,7 @@ def limit_range(tenant: Tenant) -> Object:
     }
 
 
-def _account() -> Object:
+def account() -> Object:
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _meta(roles.ACCOUNT)}
 
 

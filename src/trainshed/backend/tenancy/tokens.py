@@ -1,13 +1,15 @@
 """Tokens of a tenant: each bound to a Secret of its own, so that it can be listed and taken back.
 
 The Secret says what the token is for and when it ends; the token itself is shown once and kept nowhere.
-Without its Secret a token is worth nothing any more.
+Without its Secret a token is worth nothing any more. Tenants may write to Secrets of their namespace, so what
+is a token is known by what cannot be changed: its name and its type.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +18,9 @@ from typing import Final
 
 from trainshed.backend import problems
 from trainshed.backend.caller import Caller
-from trainshed.backend.tenancy import kinds, objects, reading, roles
-from trainshed.client.client import Client
+from trainshed.backend.tenancy import accounts, kinds, objects, reading, roles
+from trainshed.client import requests
+from trainshed.client.client import Client, items_of
 from trainshed.client.failures import Failure
 from trainshed.client.requests import Delete, Where
 from trainshed.kube import ages, faults
@@ -29,9 +32,11 @@ LABEL: Final = "trainshed.dev/token"
 EXPIRES: Final = "trainshed.dev/expires"
 ISSUER: Final = "trainshed.dev/issued-by"
 PREFIX: Final = "token-"
+_NAME: Final = re.compile(rf"{PREFIX}[0-9a-f]{{12}}")
 _FOREVER: Final = "kubernetes.io/service-account-token"
 """Secrets that hold a token without an end; nobody made them here, but they open the same door."""
-_ACCOUNT: Final = "kubernetes.io/service-account.name"
+_METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_FINALIZERS_GONE: Final[Object] = {"metadata": {"finalizers": None}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +65,14 @@ class Issued:
 
 
 def of(secret: Object) -> Token | None:
-    """The token a Secret stands for, if any."""
+    """The token a Secret stands for, if any, whatever has become of its labels and notes."""
     notes: Mapping[str, str] = dig(secret, "metadata", "annotations") or {}
     name, created = text(secret, "metadata", "name"), text(secret, "metadata", "creationTimestamp")
-    if text(secret, "metadata", "labels", LABEL) == "true" and EXPIRES in notes:
-        description = notes.get(objects.DESCRIPTION, "")
-        return Token(name, description, notes.get(ISSUER, ""), created, notes[EXPIRES])
-    if text(secret, "type") == _FOREVER and notes.get(_ACCOUNT) == roles.ACCOUNT:
+    if text(secret, "type") == _FOREVER:
         return Token(name, "a Secret somebody made by hand", "", created, None)
+    if _NAME.fullmatch(name) or (text(secret, "metadata", "labels", LABEL) == "true" and EXPIRES in notes):
+        description = notes.get(objects.DESCRIPTION, "")
+        return Token(name, description, notes.get(ISSUER, ""), created, notes.get(EXPIRES))
     return None
 
 
@@ -100,9 +105,7 @@ async def issue(caller: Caller, tenant: str, description: str, seconds: int, now
     wanted = secret(name, description, caller.user, now + timedelta(seconds=seconds))
     made = await client.create(wanted, tenant)
     try:
-        answer = await client.create_under(
-            kinds.ACCOUNTS, roles.ACCOUNT, "token", request(made, seconds), tenant
-        )
+        answer = await _requested(client, tenant, request(made, seconds))
         made = await _with_true_end(client, tenant, made, text(answer, "status", "expirationTimestamp"))
     except BaseException:
         await _take_back(client, tenant, made)
@@ -110,6 +113,14 @@ async def issue(caller: Caller, tenant: str, description: str, seconds: int, now
     token = of(made)
     assert token is not None, "it was made as one"
     return Issued(token, text(answer, "status", "token"))
+
+
+async def _requested(client: Client, tenant: str, wanted: Object) -> Object:
+    try:
+        return await client.create_under(kinds.ACCOUNTS, roles.ACCOUNT, "token", wanted, tenant)
+    except faults.NotFound:  # whoever replaced the account did not come to its end
+        await accounts.ensure(client, tenant)
+        return await client.create_under(kinds.ACCOUNTS, roles.ACCOUNT, "token", wanted, tenant)
 
 
 async def _with_true_end(client: Client, tenant: str, made: Object, end: str) -> Object:
@@ -136,11 +147,12 @@ async def _forget_expired(client: Client, tenant: str, now: datetime) -> None:
 
 async def listed(client: Client, tenant: str) -> list[Token]:
     """All tokens of a tenant, also those somebody made by hand, oldest first."""
+    everything = requests.list(kinds.SECRETS, tenant).accepting(_METADATA)
     ours, by_hand = await asyncio.gather(
-        client.list(kinds.SECRETS, tenant, Where(labels=f"{LABEL}=true")),
-        client.list(kinds.SECRETS, tenant, Where(fields=f"type={_FOREVER}")),
+        client.call(everything), client.list(kinds.SECRETS, tenant, Where(fields=f"type={_FOREVER}"))
     )
-    found = [token for secret in (*ours.items, *by_hand.items) if (token := of(secret)) is not None]
+    # What was made by hand comes last: only there is its type known.
+    found = [token for secret in (*items_of(ours), *by_hand.items) if (token := of(secret)) is not None]
     return sorted({token.id: token for token in found}.values(), key=lambda token: (token.created, token.id))
 
 
@@ -153,8 +165,11 @@ async def revoke(client: Client, tenant: str, id: str) -> None:
 
 
 async def _delete(client: Client, tenant: str, id: str, uid: str = "") -> None:
+    """At once: a finalizer would let the token live on for a minute."""
     try:
-        await client.delete(kinds.SECRETS, id, tenant, Delete(uid=uid))
+        left = await client.delete(kinds.SECRETS, id, tenant, Delete(uid=uid))
+        if dig(left, "metadata", "finalizers"):
+            await client.patch(kinds.SECRETS, id, _FINALIZERS_GONE, tenant)
     except faults.NotFound:
         return
 
@@ -163,12 +178,7 @@ async def revoke_all(client: Client, tenant: str) -> int:
     """End every token of the tenant, whoever issued it: a new account of that name honours none of them."""
     await reading.one(client, tenant)
     tokens = await listed(client, tenant)
-    account = next(obj for obj in objects.inside(objects.Tenant(tenant)) if obj["kind"] == "ServiceAccount")
-    try:
-        await client.delete(kinds.ACCOUNTS, roles.ACCOUNT, tenant)
-    except faults.NotFound:
-        log.debug("the account of %s was gone", tenant)
-    await client.create(account, tenant)
+    await accounts.replace(client, tenant)
     for token in tokens:
         await _delete(client, tenant, token.id)
     return len(tokens)
