@@ -40,6 +40,37 @@ def test_run_ends_with_1_and_the_reason_when_the_script_fails(shed: Whole, tmp_p
     assert ran.err.count("no_such_module") == 1
 
 
+def test_run_ends_with_the_scripts_own_exit_code(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("raise SystemExit(7)")
+    ran = shed.trainshed("run", "bad.py", "--name", "seven", "--rm", cwd=tmp_path)
+    assert ran.code == 7, ran.err
+    assert ran.err.splitlines()[-1] == "deleting seven"
+    assert "rank 0 of 1 exited 7" in ran.err
+
+
+def test_run_says_what_to_do_about_what_this_machine_has_not(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "big.py").write_text("print('never')")
+    words = [sys.executable, "-m", "trainshed", "run", "big.py", "--gpus", "64", "--name", "big"]
+    process = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        env=shed.environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        lines = [process.stderr.readline() for _ in range(3)]
+        assert lines[1] == "waiting: needs nvidia.com/gpu 64, this machine has 0\n", lines
+        assert lines[2].startswith("run it here all the same with ")
+        assert lines[2].endswith(f" up --relax --data-dir {shed.data}\n")
+    finally:
+        process.terminate()
+        process.communicate(timeout=90)
+    assert "big" not in shed.trainshed("get").out
+
+
 def test_run_tries_again_as_often_as_asked_and_says_how_often_it_did(shed: Whole, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("raise ValueError('every time')")
     words = ("run", "bad.py", "--nodes", "2", "--retries", "2", "--name", "tried")
@@ -283,6 +314,11 @@ def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
             ("run", "x.py", "--git", "https://example.org/x", "--runtime", "torch-distribted"),
             1,
             'there is no ClusterTrainingRuntime "torch-distribted"; did you mean "torch-distributed"?',
+        ),
+        (
+            ("run", "x.py", "--git", "https://example.org/x", "-n", "newns"),
+            1,
+            f'no namespace "newns". Hint: make it with kubectl --kubeconfig {shed.data}/kubeconfig create',
         ),
         (("logs", "absent"), 1, 'there is no TrainJob "absent"'),
         (("logs", "-f", "absent"), 1, 'there is no TrainJob "absent"'),

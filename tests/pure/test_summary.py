@@ -104,6 +104,28 @@ def test_the_verdict_is_the_cause_where_one_is_known() -> None:
     assert told.verdict == "rank 0 of 1 exited 1: ValueError: a: b"
 
 
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("rank 0 of 1 exited 7: ValueError: rank 1 of 2 exited 3", 7),
+        ("launcher exited 2", 2),
+        ("rank 1 of 2, container node, exited 5", 5),
+        ("rank 1 of 2 was killed by signal 9 (SIGKILL)", 137),
+        ("rank 1 of 2 ran out of memory (limit 1Gi)", 137),
+        (
+            "jobset failed due to one or more job failures (first failed job: t): rank 0 of 1 exited 4",
+            4,
+        ),
+        ("rank 0 of 1, init container git-clone, exited 128", 1),
+        ("rank 0 of 1 could not start: no such file: it exited 9", 1),
+        ("TrainJob exceeded its active deadline", 1),
+    ],
+)
+def test_a_failed_job_has_the_exit_code_of_the_program_that_failed(message: str, code: int) -> None:
+    assert summary.summarize(a_job(("Failed", "True", message))).exit_code == code
+    assert summary.summarize(a_job(("Complete", "True", message))).exit_code == 0
+
+
 def test_a_finished_job_knows_how_long_it_took() -> None:
     found = summary.summarize(a_job(("Complete", "True", "")))
     assert found.created is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -19,6 +20,8 @@ from trainshed.kube import faults
 
 INTERRUPTED = 130
 STOP_SECONDS = 60.0
+_LACKING = re.compile("waiting: (needs |no node (has|fits its node))")
+"""Words of the scheduler for what will not change by waiting."""
 _QUESTION = "Stop the job? [y]es, [n]o, [d]etach (Ctrl-C again stops it): "
 
 
@@ -43,17 +46,26 @@ class _Said:
     news: str = ""
     restart: str = ""
     cause: str = ""
+    remedy: str = ""
+    """What to say of a job that waits for what there is not; empty once said."""
 
 
 async def to_the_end(
-    client: Client, name: str, *, rank: int | None = None, remove: bool = False, owned: bool = True
+    client: Client,
+    name: str,
+    *,
+    rank: int | None = None,
+    remove: bool = False,
+    owned: bool = True,
+    remedy: str = "",
 ) -> int:
     """Print what happens until the job has ended; its exit code.
 
     Ctrl-C asks once, then stops the job; one that is not `owned` by this command goes on without it.
+    The `remedy` is for a job that needs what there is not, however long it waits.
     """
     with _ctrl_c(owned) as wish:
-        code = await _print_all(client, name, rank, wish)
+        code = await _print_all(client, name, rank, wish, _Said(remedy=remedy))
     if wish.outcome == "detach":
         console.say_follow(name)
         return 0
@@ -62,13 +74,12 @@ async def to_the_end(
     if wish.outcome == "stop":
         return await _stop(client, name)
     if remove:
-        await _stop(client, name)
+        await _stop(client, name, "deleting")
     return code
 
 
-async def _print_all(client: Client, name: str, rank: int | None, wish: _Wish) -> int:
+async def _print_all(client: Client, name: str, rank: int | None, wish: _Wish, said: _Said) -> int:
     stream = following.follow(client, name, client.namespace, rank=rank)
-    said = _Said()
     async for heard in _until(stream, wish):
         if isinstance(heard, Lines):
             console.lines(heard.source.label, heard.source.rank, heard.texts)
@@ -121,6 +132,9 @@ def _say_news(news: News, said: _Said) -> None:
     if told := _restart(text, said) if news.summary.state == "Restarting" else text:
         console.flush()
         console.say(told)
+    if said.remedy and _LACKING.match(text):
+        console.say(said.remedy)
+        said.remedy = ""
 
 
 def _restart(text: str, said: _Said) -> str:
@@ -138,7 +152,7 @@ def _say_end(name: str, summary: Summary | None) -> int:
         return 1
     good = summary.state == "Complete"
     console.say_end(f"{name}: {summary.state}{_after(summary)}: {summary.verdict}", good=good)
-    return 0 if good else 1
+    return summary.exit_code
 
 
 def _after(summary: Summary) -> str:
@@ -204,9 +218,9 @@ def _decide(wish: _Wish, outcome: str) -> None:
     wish.quiet.set()
 
 
-async def _stop(client: Client, name: str) -> int:
+async def _stop(client: Client, name: str, doing: str = "stopping") -> int:
     """Delete the job and wait until its pods have ended."""
-    console.say(f"stopping {name}")
+    console.say(f"{doing} {name}")
     try:
         await client.delete(TRAINJOBS, name, client.namespace, Delete(propagation="Foreground"))
         async with asyncio.timeout(STOP_SECONDS):
@@ -214,7 +228,7 @@ async def _stop(client: Client, name: str) -> int:
     except faults.NotFound:
         pass
     except TimeoutError:
-        console.say(f"{name} is still stopping; it goes on doing so")
+        console.say(f"still {doing} {name}; that goes on")
     return INTERRUPTED
 
 

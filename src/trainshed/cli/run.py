@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trainshed.cli import console, target
+from trainshed.cli import console, invocation, target
 from trainshed.cli import runoptions as options
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
@@ -50,7 +50,11 @@ def run(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Run a script as a distributed job and follow it to its end."""
+    """Run a script as a distributed job and follow it to its end.
+
+    Ends with the exit code of the program that failed, 128 and its number for a signal; with 1 where a job
+    fails for another reason, 130 where Ctrl-C stopped it.
+    """
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     path = Path(script)
     wanted = Submission(
@@ -71,7 +75,11 @@ def run(
         retries=options.retries(retries, runtime),
     )
     _start_if_needed(where)
-    raise typer.Exit(target.perform(where, lambda client: _submit(client, wanted, detach, remove)))
+    # Only here: a real cluster has nothing of the kind.
+    remedy = (
+        f"run it here all the same with {invocation.command('up', '--relax')}" if where.is_embedded else ""
+    )
+    raise typer.Exit(target.perform(where, lambda client: _submit(client, wanted, detach, remove, remedy)))
 
 
 def _suffix() -> str:
@@ -90,7 +98,7 @@ def _start_if_needed(where: Target) -> None:
         console.say(f"warning: {trouble.message}; going on with what runs")
 
 
-async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool) -> int:
+async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool, remedy: str) -> int:
     await _send(client, wanted)
     console.say(_described(wanted))
     if detach:
@@ -98,7 +106,7 @@ async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool
         return 0
     from trainshed.cli import following
 
-    return await following.to_the_end(client, wanted.name, remove=remove)
+    return await following.to_the_end(client, wanted.name, remove=remove, remedy=remedy)
 
 
 async def _send(client: Client, wanted: Submission) -> None:

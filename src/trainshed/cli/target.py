@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,16 @@ def perform(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
 
 def absent(fault: Fault, target: Target) -> Trouble:
     """One voice for all that is not there; the server's own where it does not say what."""
+    if fault.kind == "namespaces" and fault.name:
+        place = target.folder.kubeconfig if target.is_embedded else target.kubeconfig
+        words = [
+            "kubectl",
+            *(["--kubeconfig", str(place)] if place else []),
+            "create",
+            "namespace",
+            fault.name,
+        ]
+        return Trouble(f'there is no namespace "{fault.name}"', f"make it with {shlex.join(words)}", FAILED)
     kind = _KINDS.get(fault.kind)
     if kind is None or not fault.name:
         return Trouble(str(fault), "", FAILED)

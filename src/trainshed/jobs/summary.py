@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Literal
 
 from trainshed.jobs import restarts
 from trainshed.kube import ages, conditions
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig, text
 
 State = Literal["Pending", "Waiting", "Running", "Restarting", "Suspended", "Complete", "Failed"]
@@ -21,6 +23,11 @@ ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 INDEX = "batch.kubernetes.io/job-completion-index"
 FINAL: tuple[State, ...] = ("Complete", "Failed")
 _JOBSETS_WORDS = re.compile(r"^jobset failed due to [^(:]*\(first failed job: [^()]*\): (?=\S)")
+_END = re.compile(
+    r"^[^:,]+(?:, container \S+,)?"
+    r" (?:exited (?P<code>\d+)|was killed by signal (?P<signal>\d+)|(?P<memory>ran out of memory))\b"
+)
+"""How a verdict begins that tells of a program's end; what initializers did is nobody's exit code."""
 _MANAGERS = ("", "trainer.kubeflow.org/trainjob-controller")
 _CLAIMED: tuple[State, ...] = (*FINAL, "Suspended", "Restarting", "Waiting")
 
@@ -46,6 +53,19 @@ class Summary:
         """The message, without the JobSet's own words where it goes on to say what began it."""
         return _JOBSETS_WORDS.sub("", self.message, count=1)
 
+    @property
+    def exit_code(self) -> int:
+        """What a shell would say of the program whose end decided; 1 for a failure of another kind."""
+        if self.state != "Failed":
+            return 0
+        found = _END.match(self.verdict)
+        if found is None:
+            return 1
+        if found["memory"]:
+            return 128 + signal.SIGKILL
+        code = int(found["code"] or 0) or 128 + int(found["signal"] or 0)
+        return code if 0 < code < 256 else 1
+
 
 def summarize(
     job: Object, jobset: Object | None = None, pods: Sequence[Object] = (), jobs: Sequence[Object] = ()
@@ -68,7 +88,7 @@ def summarize(
 def rank_of(pod: Object) -> int:
     """The index of a pod in its job; 0 where it has none."""
     index = text(pod, "metadata", "labels", INDEX) or text(pod, "metadata", "annotations", INDEX)
-    return int(index) if index.isdigit() else 0
+    return whole(index) or 0
 
 
 def role_of(pod: Object) -> str:
@@ -78,7 +98,7 @@ def role_of(pod: Object) -> str:
 
 def attempt_of(pod: Object) -> int:
     attempt = text(pod, "metadata", "labels", ATTEMPT)
-    return int(attempt) if attempt.isdigit() else 0
+    return whole(attempt) or 0
 
 
 def in_order(pods: Iterable[Object]) -> list[Object]:
