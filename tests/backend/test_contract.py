@@ -89,8 +89,12 @@ def test_a_job_that_fails_says_why(rest: httpx.Client, namespace: str) -> None:
     made = service.ok(rest.post("/api/trainjob/create", json=body))
     found = finished(rest, made)
     assert found["state"] == "Failed"
-    assert "no luck" in found["message"]
+    assert found["message"] == "rank 0 of 1 exited 3: no luck"
     assert "no luck" in logs(rest, made, 0)
+    where = {"namespace": namespace}
+    listed = service.ok(rest.get("/api/trainjob", params=where))["items"]
+    shown = service.ok(rest.get(f"/api/trainjob/{made['trainjob_name']}", params=where))
+    assert [shown["message"], *(row["message"] for row in listed)] == [found["message"]] * 2
 
 
 async def test_objects_come_in_the_seeds_order_and_go_with_the_job(backend: Backend, namespace: str) -> None:

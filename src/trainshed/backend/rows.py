@@ -115,7 +115,7 @@ def row(job: Object) -> Row:
         name=found.name,
         state=contract_state(phase),
         phase=phase,
-        message=found.message,
+        message=found.verdict,
         framework=str(labels.get(FRAMEWORK) or ""),
         user_id=str(labels.get(USER) or ""),
         runtime=found.runtime,
