@@ -90,9 +90,11 @@ def test_a_manifest_is_previewed_with_what_is_wrong_in_it(rest: httpx.Client) ->
         ({"manifest": {"kind": "Pod"}}, "manifest.kind"),
         ({"manifest": {"kind": "TrainJob"}, "image": "x"}, "image"),
         ({"runtime_manifest": {}}, "runtime_manifest"),
-        ({"training_code": "", "runtime": "none"}, "runtime"),
-        ({"training_code": "", "env_vars": [{"name": "a b"}]}, "env_vars[0].name"),
+        ({"training_code": "1", "runtime": "none"}, "runtime"),
+        ({"training_code": "1", "env_vars": [{"name": "a b"}]}, "env_vars[0].name"),
         ({}, "training_code"),
+        ({"training_code": ""}, "training_code"),
+        ({"training_code": " \n\t"}, "training_code"),
     ],
 )
 def test_what_cannot_be_previewed_names_the_field(rest: httpx.Client, body: Object, field: str) -> None:

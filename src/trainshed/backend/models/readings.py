@@ -109,8 +109,9 @@ def _code(request: CreateRequest, uploaded: Files | None, most: int) -> Code | N
     if len(given) > 1:
         raise Unacceptable(given[1], f"the code is given by {given[0]} already", "give the code in one way")
     if not given and not request.command:
-        hint = "give training_code, files, git, an upload, or a command that needs no code"
-        raise Unacceptable("training_code", "there is no code to run", hint)
+        raise _no_code()
+    if request.training_code is not None and not request.training_code.strip():
+        raise _no_code()
     if request.training_code is not None:
         return sources.inline("training_code", request.training_code, most)
     if request.files is not None:
@@ -119,6 +120,11 @@ def _code(request: CreateRequest, uploaded: Files | None, most: int) -> Code | N
     if request.git is not None:
         return sources.git("git", request.git.url, request.git.ref, request.git.subfolder, request.git.secret)
     return uploaded
+
+
+def _no_code() -> Unacceptable:
+    hint = "give training_code, files, git, an upload, or a command that needs no code"
+    return Unacceptable("training_code", "there is no code to run", hint)
 
 
 def _encoded(path: str, text: str) -> bytes:
