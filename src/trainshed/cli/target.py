@@ -82,21 +82,21 @@ def perform(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
 def absent(fault: Fault, target: Target) -> Trouble:
     """One voice for all that is not there; the server's own where it does not say what."""
     if fault.kind == "namespaces" and fault.name:
-        place = target.folder.kubeconfig if target.is_embedded else target.kubeconfig
-        words = [
-            "kubectl",
-            *(["--kubeconfig", str(place)] if place else []),
-            "create",
-            "namespace",
-            fault.name,
-        ]
-        return Trouble(f'there is no namespace "{fault.name}"', f"make it with {shlex.join(words)}", FAILED)
+        return _no_namespace(fault.name, target)
     kind = _KINDS.get(fault.kind)
     if kind is None or not fault.name:
         return Trouble(str(fault), "", FAILED)
     command, is_wide = kind[1], kind[0].startswith("Cluster")
     place = f" in namespace {target.namespace}" if target.namespace and not is_wide else ""
     return Trouble(f'there is no {kind[0]} "{fault.name}"{place}', f"see {PROGRAM} {command}{HERE}", FAILED)
+
+
+def _no_namespace(name: str, target: Target) -> Trouble:
+    config = target.folder.kubeconfig if target.is_embedded else target.kubeconfig
+    options = [*(("--kubeconfig", str(config)) if config else ())]
+    options += [*(("--context", target.context) if target.context else ())]
+    words = shlex.join(["kubectl", *options, "create", "namespace", name])
+    return Trouble(f'there is no namespace "{name}"', f"make it with {words}", FAILED)
 
 
 async def _with_client(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
