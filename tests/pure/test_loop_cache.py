@@ -153,3 +153,42 @@ def test_whatever_the_order_of_news_the_last_word_stands(lives: tuple[Story, lis
     if found is not None:
         assert found["metadata"]["resourceVersion"] == str(revision)
         assert cache.labelled("app", uid) == cache.list() == [found]
+
+
+# --- listeners ----------------------------------------------------------------------------------------------
+
+
+def test_a_listener_that_fails_is_named_once_per_object_and_stops_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cache, heard = Cache(), list[Object | None]()
+
+    def fail(before: Object | None, after: Object | None) -> None:
+        raise ValueError("unforeseen")
+
+    cache.listen(fail)
+    cache.listen(lambda before, after: heard.append(after))
+    for revision in (1, 2, 3):
+        cache.learn(an_object(revision=revision))
+    cache.forget(A, "u")
+    assert len(heard) == 4
+    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(told) == 1
+    assert "n/a" in told[0]
+
+
+def test_a_late_listener_hears_what_is_known_and_of_no_object_it_cannot_read() -> None:
+    cache, heard = Cache(), list[str]()
+    known = [an_object("a", uid="1"), an_object("b", uid="2"), an_object("c", uid="3")]
+    for obj in known:
+        cache.learn(obj)
+
+    def hear(before: Object | None, after: Object | None) -> None:
+        name = (after or {})["metadata"]["name"]
+        if name == "b":
+            raise ValueError("unforeseen")
+        heard.append(name)
+
+    cache.listen(hear, known)
+    cache.learn(an_object("d", uid="4"))
+    assert heard == ["a", "c", "d"]

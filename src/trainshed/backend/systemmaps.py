@@ -23,6 +23,7 @@ from trainshed.client.requests import ALL, Resource, Where
 from trainshed.client.tracker import Change
 from trainshed.kube import faults
 from trainshed.kube.faults import Fault
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, metadata, text
 
 log = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ def decided(found: Object | None, wanted: Object) -> Literal["create", "update",
 
 def _version(obj: Object) -> int | None:
     told = text(obj, "metadata", "annotations", VERSION_ANNOTATION)
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else None
+    return whole(told, most=999_999_999)
 
 
 def _labelled(wanted: Object) -> Object:

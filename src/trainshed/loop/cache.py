@@ -5,12 +5,16 @@ Objects are shared by all readers and must not be changed; whoever wants another
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object
 from trainshed.kube.owners import controller_of
 from trainshed.loop.keys import Key, key_of
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Objects = list[Object]
@@ -33,6 +37,7 @@ class Cache:
         self._gone: dict[str, None] = {}
         self._most_gone = most_tombstones
         self._listeners: list[Listener] = []
+        self._refused: set[Key | None] = set()
 
     # --- reading ---
 
@@ -64,8 +69,11 @@ class Cache:
         assert not self._objects, "a cache in use cannot get another index"
         self._index_labels = tuple(dict.fromkeys((*self._index_labels, *labels)))
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: Listener, known: Iterable[Object] = ()) -> None:
+        """Tell the listener of every change from now on, and at once of what is known, in this order."""
         self._listeners.append(listener)
+        for obj in known:
+            self._tell_one(listener, None, obj)
 
     def learn(self, obj: Object) -> bool:
         """Take note of an object as it is on the server; False for what is known, older or gone."""
@@ -118,13 +126,28 @@ class Cache:
 
     def _tell(self, before: Object | None, after: Object | None) -> None:
         for listener in self._listeners:
+            self._tell_one(listener, before, after)
+        if after is None and before is not None:
+            self._refused.discard(key_of(before))
+
+    def _tell_one(self, listener: Listener, before: Object | None, after: Object | None) -> None:
+        try:
             listener(before, after)
+        except Exception:
+            # Anybody may write an object nobody foresaw; the watch is everybody's.
+            self._complain(listener, after or before)
+
+    def _complain(self, listener: Listener, obj: Object | None) -> None:
+        key = None if obj is None else key_of(obj)
+        level = logging.DEBUG if key in self._refused else logging.ERROR
+        self._refused.add(key)
+        name = getattr(listener, "__qualname__", repr(listener))
+        log.log(level, "%s cannot take in a change of %s and goes on without it", name, key, exc_info=True)
 
 
 def revision(obj: Object) -> int:
     """The resourceVersion as a number: larger is newer, also between objects of one kind."""
-    text = obj["metadata"].get("resourceVersion") or ""
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return whole(obj["metadata"].get("resourceVersion")) or 0
 
 
 def _remove(index: dict[T, dict[Key, Object]], entry: T, key: Key) -> None:

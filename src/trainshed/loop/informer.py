@@ -11,6 +11,7 @@ from trainshed.client.requests import ALL, Resource
 from trainshed.client.tracker import Change
 from trainshed.client.watch import Watch
 from trainshed.kube.faults import Fault
+from trainshed.kube.numbers import whole
 from trainshed.loop.cache import Cache, revision
 from trainshed.loop.keys import key_of
 from trainshed.loop.queue import LONGEST_WAIT
@@ -58,7 +59,7 @@ class Informer:
 
     def _drop_untold(self, listed_at: str) -> None:
         """What we wrote and somebody deleted while the watch was away is in no list and no deletion."""
-        newest = int(listed_at) if listed_at.isdigit() else 0
+        newest = whole(listed_at) or 0
         for obj in self._cache.list():
             uid = obj["metadata"].get("uid") or ""
             if uid not in self._told and revision(obj) <= newest:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainshed.kinds.reading import entries, mapping, number, texts
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, text
 from trainshed.runner.engine import CannotStart, Engine, NotRunning
 
@@ -109,8 +110,8 @@ def _port(target: Target, action: Object) -> int:
     for port in entries(target.container, "ports"):
         if port.get("name") == wanted:
             return number(port, "containerPort") or 0
-    if wanted.isdigit():
-        return int(wanted)
+    if (plain := whole(wanted, most=65535)) is not None:
+        return plain
     raise OSError(f"couldn't find port: {wanted}")
 
 
@@ -126,7 +127,7 @@ async def _get(target: Target, action: Object) -> Answer:
         status = (await reader.readline()).split()
     finally:
         writer.close()
-    code = int(status[1]) if len(status) > 1 and status[1].isdigit() else 0
+    code = (whole(status[1].decode(errors="replace")) or 0) if len(status) > 1 else 0
     if 200 <= code < 400:
         return Answer(True)
     return Answer(False, f"HTTP probe failed with statuscode: {code}")

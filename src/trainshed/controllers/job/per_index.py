@@ -12,6 +12,7 @@ from trainshed.controllers.job import backoff, failure_policy, pods
 from trainshed.controllers.job.backoff import Pace
 from trainshed.controllers.job.indexes import Indexes
 from trainshed.controllers.job.specs import INDEX_FAILURES, INDEX_IGNORED_FAILURES, JobSpec
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig
 
 _MOST = 2**31 - 1
@@ -72,7 +73,4 @@ def _ignored(pod: Object) -> int:
 
 def _number(pod: Object, name: str) -> int:
     """A count from an annotation; what is no such number counts as none."""
-    text = dig(pod, "metadata", "annotations", name)
-    if not isinstance(text, str) or not (text.isascii() and text.isdigit()):
-        return 0
-    return int(text) if int(text) <= _MOST else 0
+    return whole(dig(pod, "metadata", "annotations", name), _MOST) or 0

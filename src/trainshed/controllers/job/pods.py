@@ -9,6 +9,7 @@ from typing import Final
 from trainshed.controllers.job.specs import INDEX, TRACKING, JobSpec
 from trainshed.kube import conditions
 from trainshed.kube.ages import parse_timestamp
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig
 
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -60,8 +61,7 @@ def has_failed(pod: Object, spec: JobSpec) -> bool:
 
 def index_of(pod: Object) -> int | None:
     """The completion index, from the annotation; None where there is no such number."""
-    text = dig(pod, "metadata", "annotations", INDEX)
-    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() else None
+    return whole(dig(pod, "metadata", "annotations", INDEX))
 
 
 def is_valid(pod: Object, spec: JobSpec) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 
 from trainshed.kinds.jobset import labels
 from trainshed.kinds.reading import entries, number, sequence
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig, text
 
 SINGLE_ACTIONS: Final = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
@@ -67,8 +68,8 @@ def index_of(job: Object) -> int:
 
 def _number(job: Object, label: str) -> int:
     found = text(job, "metadata", "labels", label)
-    if found.isascii() and found.isdecimal():
-        return int(found)
+    if (number := whole(found)) is not None:
+        return number
     said = f'has "{found}"' if _has(job, label) else "lacks a number"
     raise Unknown(
         f"Job {job['metadata']['name']} {said} in its label {label}: set the number, or delete the Job"

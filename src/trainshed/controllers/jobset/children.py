@@ -9,6 +9,7 @@ from itertools import chain
 from trainshed.controllers.jobset import attempts
 from trainshed.kinds.jobset import labels
 from trainshed.kube import conditions
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig, text
 
 
@@ -55,4 +56,4 @@ def is_leaving(obj: Object) -> bool:
 def _place(job: Object) -> tuple[int, str]:
     """In the order of the spec, so that of two that failed in one second always the same is the first."""
     index = text(job, "metadata", "labels", labels.GLOBAL_INDEX)
-    return (int(index) if index.isdecimal() else 0, job["metadata"]["name"])
+    return (whole(index) or 0, job["metadata"]["name"])

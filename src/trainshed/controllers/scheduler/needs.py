@@ -10,6 +10,7 @@ from trainshed.kinds.jobset.labels import ATTEMPT, JOBSET_NAME, JOBSET_UID
 from trainshed.kinds.reading import entries, mapping, number, texts
 from trainshed.kube import selectors
 from trainshed.kube.faults import Fault
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, encode, text
 from trainshed.kube.owners import controller_of
 from trainshed.kube.selectors import NOTHING, LabelSelector
@@ -91,8 +92,8 @@ def of(pod: Object, *, relax: bool = False) -> Need:
         job=text(owner, "uid") if owner.get("kind") == "Job" else "",
         owner=text(labels, JOBSET_NAME) or text(owner, "name"),
         group=group_of(labels, notes, namespace),
-        minimum=_whole(notes.get(MINIMUM)),
-        index=_whole(notes.get(INDEX)) or 0,
+        minimum=whole(notes.get(MINIMUM)),
+        index=whole(notes.get(INDEX)) or 0,
         attract=_terms(spec, "podAffinity", namespace),
         repel=_terms(spec, "podAntiAffinity", namespace),
     )
@@ -126,10 +127,6 @@ def _shape(requests: Amounts, spec: Object, labels: Object, namespace: str) -> b
     if mapping(spec, "affinity", "podAffinity") or mapping(spec, "affinity", "podAntiAffinity"):
         placing.append([namespace, labels])  # a term may be about the pod itself
     return encode([requests, placing])
-
-
-def _whole(value: object) -> int | None:
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else None
 
 
 def _terms(spec: Object, kind: str, namespace: str) -> tuple[Term, ...]:

@@ -9,6 +9,7 @@ from typing import Literal
 from trainshed.controllers.scheduler import amounts
 from trainshed.controllers.scheduler.amounts import Amounts
 from trainshed.kinds.reading import entries, mapping, number, texts
+from trainshed.kube.numbers import integer
 from trainshed.kube.objects import Object, text
 from trainshed.kube.selectors import Operator, Requirement
 
@@ -104,7 +105,7 @@ def _requirements(expressions: Iterable[Object]) -> Iterator[Requirement]:
     for one in expressions:
         operator = _OPERATORS.get(text(one, "operator"), "in")
         values = tuple(texts(one, "values"))
-        if operator in ("gt", "lt") and not (values and values[0].lstrip("+-").isdigit()):
+        if operator in ("gt", "lt") and (not values or integer(values[0]) is None):
             operator, values = "in", ()  # cannot be met
         yield Requirement(text(one, "key"), operator, values)
 

@@ -82,9 +82,7 @@ class Scheduler:
         }
         for kind, learn in learners.items():
             cache = world.cache(kind)
-            cache.listen(learn)
-            for obj in sorted(cache.list(), key=_age):
-                learn(None, obj)
+            cache.listen(learn, sorted(cache.list(), key=_age))
         self.ledger.is_live = True
 
     # --- placing ---

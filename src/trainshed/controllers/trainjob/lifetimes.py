@@ -8,9 +8,12 @@ from trainshed.kinds.reading import number
 from trainshed.kinds.trainer import templates
 from trainshed.kube import conditions
 from trainshed.kube.ages import parse_timestamp
-from trainshed.kube.objects import JSON, Object, dig, text
+from trainshed.kube.numbers import whole
+from trainshed.kube.objects import Object, dig, text
 
 TTL = "ttlSecondsAfterFinished"
+_LONGEST = 2**31 - 1
+"""Seconds, as the fields have it; no date is that far off that it could not be told."""
 TTL_ANNOTATION = "trainshed.dev/ttl-seconds-after-finished"
 """The same as the field, for clusters whose TrainJobs do not have it."""
 
@@ -37,7 +40,7 @@ def deadline(job: Object) -> datetime | None:
     suspended = conditions.find(dig(job, "status", "conditions"), "Suspended")
     if suspended is not None and suspended.get("status") == "False":
         start = parse_timestamp(suspended.get("lastTransitionTime"))
-    return None if start is None else start + timedelta(seconds=seconds)
+    return None if start is None else start + timedelta(seconds=min(seconds, _LONGEST))
 
 
 def says_itself(job: Object) -> bool:
@@ -49,12 +52,14 @@ def expiry(job: Object, by_default: int | None) -> datetime | None:
     """When an ended job is to go, with all it owns; by default so many seconds after its end."""
     end, own = ended_at(job), _own_ttl(job)
     seconds = by_default if own is None else own
-    return None if end is None or seconds is None else end + timedelta(seconds=seconds)
+    return None if end is None or seconds is None else end + timedelta(seconds=min(seconds, _LONGEST))
 
 
 def _own_ttl(job: Object) -> int | None:
     field = number(job, "spec", TTL)
-    return field if field is not None else _seconds(dig(job, "metadata", "annotations", TTL_ANNOTATION))
+    return (
+        field if field is not None else whole(dig(job, "metadata", "annotations", TTL_ANNOTATION), _LONGEST)
+    )
 
 
 def runtime_ttl(runtime: Object) -> int | None:
@@ -71,10 +76,6 @@ def runtime_ttl(runtime: Object) -> int | None:
         number(trainer, "template", "spec", TTL),
     )
     return next((seconds for seconds in given if seconds is not None and seconds >= 0), None)
-
-
-def _seconds(given: JSON) -> int | None:
-    return int(given) if isinstance(given, str) and given.isascii() and given.isdigit() else None
 
 
 def managed_here(job: Object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from trainshed.kinds.jobset import labels
 from trainshed.kinds.reading import entries, number
 from trainshed.kinds.trainer import templates
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, text
 
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -23,13 +24,13 @@ def name_of(pod: Object, jobset: Object | None) -> str:
 
 def index_of(pod: Object) -> int:
     given = text(pod, "metadata", "labels", INDEX) or text(pod, "metadata", "annotations", INDEX)
-    return int(given) if given.isascii() and given.isdigit() else 0
+    return whole(given) or 0
 
 
 def attempt_of(pod: Object) -> int:
     """Which run of the whole JobSet the pod belongs to."""
     given = text(pod, "metadata", "labels", labels.ATTEMPT)
-    return int(given) if given.isascii() and given.isdigit() else 0
+    return whole(given) or 0
 
 
 def _job(jobset: Object | None, name: str) -> Object:

@@ -10,6 +10,7 @@ from typing import Final
 
 from trainshed.controllers.trainjob.draft import Draft
 from trainshed.kinds.reading import child
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, text
 
 ANNOTATION: Final = "trainshed.dev/retries"
@@ -19,7 +20,7 @@ SOURCE: Final = f"annotation {ANNOTATION}"
 def asked(job: Object) -> int | None:
     """None where nothing, or no number, is said."""
     given = text(job, "metadata", "annotations", ANNOTATION)
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 6 else None
+    return whole(given, most=99_999)
 
 
 def limit(draft: Draft) -> None:

@@ -11,6 +11,7 @@ from trainshed.controllers.trainjob.plugins.elastic import GANG_MINIMUM
 from trainshed.kinds.jobset import labels
 from trainshed.kinds.reading import number
 from trainshed.kube import conditions
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig, text
 
 WAITING: Final = "Waiting"
@@ -53,11 +54,11 @@ def _waiting(jobset: Object, pods: Sequence[Object]) -> Verdict | None:
 
 def _can_spare(pod: Object, pods: Sequence[Object]) -> bool:
     """Whether an elastic job trains without this pod: enough of the others run."""
-    fewest = text(pod, "metadata", "annotations", GANG_MINIMUM)
+    fewest = whole(text(pod, "metadata", "annotations", GANG_MINIMUM))
     step = text(pod, "metadata", "labels", labels.REPLICATED_JOB)
     same = [other for other in pods if text(other, "metadata", "labels", labels.REPLICATED_JOB) == step]
     running = sum(text(other, "status", "phase") in ("Running", "Succeeded") for other in same)
-    return fewest.isascii() and fewest.isdigit() and running >= int(fewest)
+    return fewest is not None and running >= fewest
 
 
 # --- restarts ---------------------------------------------------------------------------------------------

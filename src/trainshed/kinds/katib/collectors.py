@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from trainshed.kinds.reading import mapping, texts
 from trainshed.kube import patterns
 from trainshed.kube.faults import FieldError, invalid, required
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import JSON, Object, dig, text
 
 CONFIGURED = ("StdOut", "File", "TensorFlowEvent")
@@ -95,4 +96,4 @@ def _is_absolute(path: Object) -> bool:
 def _is_port(given: JSON) -> bool:
     if isinstance(given, bool) or not isinstance(given, int | str):
         return False
-    return str(given).isascii() and str(given).isdigit() and int(given) > 0
+    return bool(whole(str(given)))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig, metadata
 from trainshed.runner.logs import files
 
@@ -145,5 +146,4 @@ def _first(labels: Object, *keys: str) -> str:
 
 
 def _number(value: object) -> int:
-    text = str(value or "")
-    return int(text) if text.isdecimal() else 0
+    return whole(str(value or "")) or 0

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from trainshed.kinds.reading import entries
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, text
 from trainshed.runner.plan import ContainerPlan, Mount
 
@@ -90,8 +91,8 @@ def port_of(arguments: Sequence[str]) -> int:
         value = (following if option == "-p" else "") or (option[2:] if option.startswith("-p") else "")
         if option in ("-o", "-oPort") and following.lower().startswith("port="):
             value = following[5:]
-        if value.isdigit():
-            return int(value)
+        if (port := whole(value, most=65535)) is not None:
+            return port
     return PORT
 
 

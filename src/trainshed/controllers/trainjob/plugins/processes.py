@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trainshed.kinds.reading import mapping
 from trainshed.kinds.trainer import devices
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object
 
 AUTO = "auto"
@@ -21,4 +22,5 @@ def per_node(job: Object, runtime: Object) -> int | str:
         asked = mapping(runtime, "spec", "mlPolicy", "torch").get("numProcPerNode", AUTO)
     if asked == "cpu" or (asked == AUTO and devices.gpus(resources) == 0):
         return max(1, devices.cpus(resources))
-    return int(asked) if isinstance(asked, str) and asked.isdecimal() else asked
+    number = whole(asked)
+    return asked if number is None else number
