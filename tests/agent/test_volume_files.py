@@ -12,7 +12,7 @@ from trainshed.runner import pod_state
 from trainshed.runner.environment import Sources
 from trainshed.runner.pod_state import PodState
 from trainshed.runner.volumes import hostpaths, preparing, subpaths, wanted, writing
-from trainshed.runner.volumes.claimed import KEEP, ClaimFolders
+from trainshed.runner.volumes.claimed import FROM, KEEP, ClaimFolders
 from trainshed.runner.volumes.payloads import File, Payload
 from trainshed.runner.volumes.preparing import Grounds, NotReady
 from trainshed.runner.volumes.wanted import Host
@@ -174,13 +174,42 @@ def test_only_what_is_outlived_is_removed_and_only_by_its_own_cluster(tmp_path: 
     assert [*folder.parent.iterdir()] == []
 
 
-def test_data_that_is_to_be_kept_is_there_for_the_next_claim(tmp_path: Path) -> None:
+def kept(tmp_path: Path) -> ClaimFolders:
+    """What claim `one` left, to be kept."""
     claims = folders(tmp_path)
     (claims.ready(a_claim("one"), is_in_use=False) / "model").touch()
     claims.learn(a_claim("one", **{KEEP: "true"}))
     (outlived,) = claims.outlived(set())
     claims.remove(outlived)
-    assert [one.name for one in claims.ready(a_claim("two"), is_in_use=False).iterdir()] == ["model"]
+    return claims
+
+
+def test_data_that_is_to_be_kept_is_there_for_the_claim_that_names_the_former_one(tmp_path: Path) -> None:
+    claims = kept(tmp_path)
+    taken = claims.ready(a_claim("two", **{FROM: "one"}), is_in_use=False)
+    assert [one.name for one in taken.iterdir()] == ["model"]
+    assert [*claims.ready(a_claim("three", **{FROM: "one"}), is_in_use=False).iterdir()] == []
+
+
+def test_a_later_claim_of_the_same_name_does_not_see_what_was_kept(tmp_path: Path) -> None:
+    claims = kept(tmp_path)
+    assert [*claims.ready(a_claim("two"), is_in_use=False).iterdir()] == []
+    assert (tmp_path / "claims" / "ns" / ".kept-one" / "model").exists()
+
+
+def test_kept_data_outlives_a_claim_that_came_before_it_was_put_aside(tmp_path: Path) -> None:
+    claims = folders(tmp_path)
+    (claims.ready(a_claim("one", **{KEEP: "true"}), is_in_use=False) / "model").touch()
+    assert [*claims.ready(a_claim("two"), is_in_use=False).iterdir()] == []
+    claims.sweep()
+    assert (tmp_path / "claims" / "ns" / ".kept-one" / "model").exists()
+
+
+@pytest.mark.parametrize("source", ["../other/.kept-one", "one/../../../else", "..", "none"])
+def test_nothing_but_a_uid_of_this_namespace_leads_to_kept_data(tmp_path: Path, source: str) -> None:
+    (tmp_path / "claims" / "other" / ".kept-one" / "secret").mkdir(parents=True)
+    claims = kept(tmp_path)
+    assert [*claims.ready(a_claim("two", **{FROM: source}), is_in_use=False).iterdir()] == []
 
 
 def test_what_was_half_removed_goes_with_the_next_start(tmp_path: Path) -> None:

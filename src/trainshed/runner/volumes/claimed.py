@@ -2,6 +2,10 @@
 
 <claims>/<namespace>/<claim>/          what pods see
 <claims>/<namespace>/.<claim>.json     the claim's uid, and that of the cluster it was in
+<claims>/<namespace>/.kept-<uid>/      what a claim of this uid left, to be kept
+
+A namespace and a claim may be somebody else's the next time, so names say nothing about whose data it is.
+Kept data is for the claim that names the uid of the former one: only who could read that one knows it.
 """
 
 from __future__ import annotations
@@ -9,17 +13,22 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 import msgspec
 
+from trainshed.kube import names
 from trainshed.kube.objects import Object, text
 
 KEEP: Final = "trainshed.dev/keep-data"
 """The annotation of a claim whose folder stays when it is deleted."""
+FROM: Final = "trainshed.dev/data-from"
+"""The annotation of a claim that takes over kept data: the uid of the claim that left it."""
 _TRASH: Final = ".gone-"
+_KEPT: Final = ".kept-"
 
 
 class Note(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -42,6 +51,8 @@ class ClaimFolders:
     root: Path
     cluster: str
     """Which one our claims are in: what those of another have left is not ours to remove."""
+    _moving: Lock = field(default_factory=Lock, repr=False, compare=False)
+    """Held while a folder and its note change together."""
 
     def ready(self, claim: Object, *, is_in_use: bool) -> Path:
         """The folder of a claim, empty at first; a former claim's data is not shown to a later one."""
@@ -51,13 +62,23 @@ class ClaimFolders:
         before = self._read(found.namespace, found.name)
         if before is not None and _is_outlived(before, found.note) and not is_in_use:
             self.remove(Claimed(found.namespace, found.name, before))
-        folder = self._folder(found.namespace, found.name)
-        if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)
-            folder.chmod(0o777)
-        if before != found.note:
-            self._write(found)
+        with self._moving:
+            folder = self._folder(found.namespace, found.name)
+            if not folder.is_dir():
+                self._make(folder, text(claim, "metadata", "annotations", FROM))
+            if self._read(found.namespace, found.name) != found.note:
+                self._write(found)
         return folder
+
+    def _make(self, folder: Path, source: str) -> None:
+        """Empty, or what was kept of the claim it names, which is its own from then on."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        is_uid = names.dns_label(source) is None
+        if is_uid and (kept := folder.with_name(f"{_KEPT}{source}")).is_dir():
+            os.replace(kept, folder)
+        else:
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o777)
 
     def learn(self, claim: Object) -> None:
         """It changed; only what its note says of it counts here."""
@@ -78,17 +99,20 @@ class ClaimFolders:
         return Claimed(namespace, name, note) if note is not None and is_its else None
 
     def remove(self, claimed: Claimed) -> None:
-        """All of its data, unless it is to be kept or has become another claim's. Blocks on the disk."""
-        if self._read(claimed.namespace, claimed.name) != claimed.note:
-            return
-        self._path(claimed.namespace, claimed.name).unlink(missing_ok=True)
-        if claimed.note.keep:
-            return
-        # Under another name first: the next claim of this name finds none of it, however long that takes.
-        folder, trash = self._folder(claimed.namespace, claimed.name), f"{_TRASH}{claimed.note.uid}"
-        if folder.is_dir():
-            os.replace(folder, folder.with_name(trash))
-        shutil.rmtree(folder.with_name(trash), ignore_errors=True)
+        """Its data, unless it is another claim's by now; put aside if it is to be kept. Blocks on the disk."""
+        prefix = _KEPT if claimed.note.keep else _TRASH
+        folder = self._folder(claimed.namespace, claimed.name)
+        aside = folder.with_name(f"{prefix}{claimed.note.uid}")
+        with self._moving:
+            if self._read(claimed.namespace, claimed.name) != claimed.note:
+                return
+            # The folder before its note: whenever this is broken off, no later claim finds any of it, and
+            # it goes on with the next start.
+            if folder.is_dir():
+                os.replace(folder, aside)
+            self._path(claimed.namespace, claimed.name).unlink(missing_ok=True)
+        if not claimed.note.keep:
+            shutil.rmtree(aside, ignore_errors=True)
 
     def sweep(self) -> None:
         """What a former life has not come to remove."""
