@@ -99,7 +99,7 @@ class ClaimFolders:
         return Claimed(namespace, name, note) if note is not None and is_its else None
 
     def remove(self, claimed: Claimed) -> None:
-        """Its data, unless it is another claim's by now; put aside if it is to be kept. Blocks on the disk."""
+        """Its data, unless it is another claim's by now; set aside if it is to stay. Blocks on the disk."""
         prefix = _KEPT if claimed.note.keep else _TRASH
         folder = self._folder(claimed.namespace, claimed.name)
         aside = folder.with_name(f"{prefix}{claimed.note.uid}")
