@@ -13,7 +13,8 @@ from tests import waits
 from tests.backend import bodies, people, service
 from tests.backend.people import Person
 from tests.backend.service import Backend
-from tests.builders import a_config_map, a_namespace, a_train_job
+from tests.builders import a_config_map, a_namespace, a_secret, a_train_job
+from trainshed.client.client import Client
 from trainshed.kube.faults import Forbidden
 from trainshed.kube.objects import JSON, Object
 
@@ -185,6 +186,51 @@ class TestQuota:
         assert "requested: count/trainjobs.trainer.kubeflow.org=1" in found["message"]
         assert found["hint"]
 
+    @pytest.mark.parametrize(
+        ("quota", "most"),
+        [
+            ({"jobs": 1}, {"configmaps": "52", "trainingruntimes.trainer.kubeflow.org": "51"}),
+            ({"jobs": 1, "other": {"count/configmaps": "7"}}, {"configmaps": "7", "secrets": "100"}),
+        ],
+    )
+    def test_what_jobs_are_made_of_is_counted_too(
+        self, backend: Backend, namespace: str, quota: Object, most: Object
+    ) -> None:
+        found = people.signed_up(backend, namespace, quota=quota)["quota"]
+        assert {name: found[f"count/{name}"]["hard"] for name in most} == most
+
+    async def test_a_tenant_cannot_fill_the_server_with_what_costs_nothing_else(
+        self, backend: Backend, namespace: str
+    ) -> None:
+        few = {"count/configmaps": "3", "count/secrets": "3"}
+        people.signed_up(backend, namespace, quota={"other": few})
+        async with backend.client(namespace) as client:
+            # A namespace may come with one of its own: the fourth is surely too many.
+            with pytest.raises(Forbidden, match="exceeded quota: tenant, requested: count/configmaps=1"):
+                await _create_all(client, [a_config_map(f"one-{at}") for at in range(4)])
+            with pytest.raises(Forbidden, match="exceeded quota: tenant, requested: count/secrets=1"):
+                await _create_all(client, [a_secret(f"one-{at}") for at in range(4)])
+
+    def test_counts_go_with_the_number_of_jobs_unless_somebody_chose_them(
+        self, backend: Backend, namespace: str
+    ) -> None:
+        chosen = "count/trainingruntimes.trainer.kubeflow.org"
+        people.signed_up(backend, namespace, quota={"jobs": 10, "other": {chosen: "5"}})
+        with backend.rest() as admin:
+            changed = service.ok(admin.patch(f"/api/tenants/{namespace}", json={"quota": {"jobs": 475}}))
+        assert changed["quota"]["count/configmaps"]["hard"] == "1k"
+        assert changed["quota"][chosen]["hard"] == "5"
+        people.signed_up(backend, namespace, quota={"jobs": 475, "other": {chosen: "5"}})
+
+    async def test_a_tenant_from_before_these_were_counted_signs_up_again(
+        self, backend: Backend, namespace: str
+    ) -> None:
+        people.signed_up(backend, namespace)
+        none = {"spec": {"hard": {"count/configmaps": None, "count/secrets": None}}}
+        async with backend.client(namespace) as client:
+            await client.patch("resourcequotas", "tenant", none)
+        assert "count/secrets" not in people.signed_up(backend, namespace)["quota"]
+
     async def test_many_creates_at_once_never_exceed_it(self, backend: Backend, ann: Person) -> None:
         with backend.rest() as admin:
             service.ok(admin.patch(f"/api/tenants/{ann.name}", json={"quota": {"jobs": 3}}))
@@ -252,6 +298,11 @@ class TestQuota:
             }
             with pytest.raises(Forbidden, match="exceeded quota: tenant-system-priority"):
                 await client.create(pod)
+
+
+async def _create_all(client: Client, wanted: Iterable[Object]) -> None:
+    for obj in wanted:
+        await client.create(obj)
 
 
 def _made(answers: Iterable[httpx.Response]) -> list[Object]:

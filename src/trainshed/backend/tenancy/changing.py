@@ -18,9 +18,10 @@ log = logging.getLogger(__name__)
 
 async def change(client: Client, name: str, hard: Mapping[str, str | None], description: str | None) -> Found:
     """Amounts that are named change (None: no longer bounded), the rest stays."""
-    await reading.one(client, name)
+    present = await reading.one(client, name)
     if hard:
-        await client.patch(kinds.QUOTAS, objects.QUOTA, {"spec": {"hard": dict(hard)}}, name)
+        wanted = {"spec": {"hard": objects.followed(present.hard, hard)}}
+        await client.patch(kinds.QUOTAS, objects.QUOTA, wanted, name)
     if description is not None:
         notes: Object = {objects.DESCRIPTION: description or None}
         await client.patch(kinds.NAMESPACES, name, {"metadata": {"annotations": notes}})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from trainshed.backend.tenancy import roles
+from trainshed.kube import quantities
 from trainshed.kube.objects import Object, text
 
 TENANT: Final = "trainshed.dev/tenant"
@@ -42,6 +43,16 @@ USUAL: Final = {
 }
 _ALWAYS: Final = {"services.nodeports": "0", "services.loadbalancers": "0"}
 """What no tenant needs; a quota may say otherwise."""
+_BY_JOBS: Final = {
+    "count/configmaps": (2, 50),
+    "count/trainingruntimes.trainer.kubeflow.org": (1, 50),
+    "count/secrets": (0, 100),
+}
+"""What a tenant could fill the server with: how many for each job, and how many besides.
+
+A job has a ConfigMap with its code, one more if it came with a key against repetition, and a runtime of its
+own where it asks for what a TrainJob cannot say.
+"""
 
 Amounts = Mapping[str, str]
 
@@ -64,7 +75,29 @@ class Tenant:
 def hard(given: Amounts, other: Amounts) -> dict[str, str]:
     """A whole quota: what is given, and the usual for the rest."""
     said = {FIELDS[name]: amount for name, amount in {**USUAL, **given}.items()}
-    return {**said, **_ALWAYS, **other}
+    return {**said, **_ALWAYS, **_by_jobs(other.get(JOBS, said[JOBS])), **other}
+
+
+def _by_jobs(jobs: str) -> dict[str, str]:
+    many = int(quantities.parse(jobs))
+    return {name: quantities.canonical(each * many + more) for name, (each, more) in _BY_JOBS.items()}
+
+
+def followed(before: Amounts, change: Mapping[str, str | None]) -> dict[str, str | None]:
+    """A change, with the counts that go by the number of jobs as long as nobody chose them."""
+    old, new = before.get(JOBS), change.get(JOBS)
+    if old is None or new is None:
+        return dict(change)
+    usual = _by_jobs(old)
+    followers = {name: amount for name, amount in _by_jobs(new).items() if before.get(name) == usual[name]}
+    return {**followers, **change}
+
+
+def is_same(present: Amounts, wanted: Amounts) -> bool:
+    """Whether a quota is the wanted one; one from before these were counted may lack the counts."""
+    return dict(present) == {
+        name: amount for name, amount in wanted.items() if name in present or name not in _BY_JOBS
+    }
 
 
 def namespace(tenant: Tenant, mark: str) -> Object:

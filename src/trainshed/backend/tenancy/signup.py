@@ -96,7 +96,7 @@ class SignUp:
 
     async def _require_same_quota(self) -> None:
         present = await self.client.find(kinds.QUOTAS, objects.QUOTA, self.tenant.name)
-        if present is not None and dig(present, "spec", "hard") != dict(self.tenant.quota):
+        if present is not None and not objects.is_same(dig(present, "spec", "hard") or {}, self.tenant.quota):
             hint = f"change it with PATCH /api/tenants/{self.tenant.name}"
             message = f"the tenant {self.tenant.name} exists with another quota"
             raise Problem(409, message, field="quota", hint=hint)
