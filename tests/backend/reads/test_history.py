@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import httpx
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests import waits
 from tests.backend import service
@@ -89,6 +93,45 @@ async def test_records_are_bounded_in_bytes_too(tmp_path: Path) -> None:
     store = await filled(tmp_path / "jobs.db", 50, Bounds(bytes=2_000))
     assert 1 <= store.page(None, Filter(), "", 100).total < 20
     store.close()
+
+
+async def test_whoever_fills_the_history_pushes_out_only_what_is_their_own(tmp_path: Path) -> None:
+    store = Store(tmp_path / "jobs.db", Bounds(records=20, bytes=20_000))
+    for number in range(5):
+        await store.put(records.entry(a_row(number, "2026-01-01T00:00:00Z", "quiet")), Record())
+    for number in range(100, 200):
+        heavy = Record(trainjob={"x": "y" * (number * 10)})
+        await store.put(records.entry(a_row(number, "2026-01-02T00:00:00Z", "loud")), heavy)
+    assert store.page("quiet", Filter(), "", 100).total == 5
+    assert [entry.name for entry in store.named("quiet", "job-3")] == ["job-3"]
+    assert 1 <= store.page("loud", Filter(), "", 100).total <= 15
+    assert store.page(None, Filter(), "", 100).total <= 20
+    store.close()
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from("abc"), st.integers(0, 300)), max_size=40))
+def test_the_bounds_hold_whatever_is_put_in_and_again(puts: list[tuple[int, str, int]]) -> None:
+    async def run() -> None:
+        store = Store(Path(":memory:"), Bounds(records=6, bytes=4_000))
+        for number, place, size in puts:
+            row = a_row(number, f"2026-01-02T00:00:{number:02}Z", place)
+            row = msgspec.structs.replace(row, uid=f"{place}-{number}")
+            await store.put(records.entry(row), Record(trainjob={"x": "y" * size}))
+            counts = [store.page(name, Filter(), "", 100).total for name in "abc"]
+            assert sum(counts) == store.page(None, Filter(), "", 100).total <= 6
+        store.close()
+
+    asyncio.run(run())
+
+
+def test_one_record_is_bounded_whatever_its_job_carries() -> None:
+    notes = {"annotations": {"a": "b" * 300_000}, "labels": {f"l{n}": "v" for n in range(30_000)}}
+    job: Object = {"metadata": {"name": "a", **notes}, "spec": {"x": "y"}, "status": {"conditions": []}}
+    assert records.slim(job) == {"metadata": {"name": "a"}, "status": {"conditions": []}}
+    pods = tuple(msgspec.structs.replace(a_pod(n, 0, 1), message="m" * 5000) for n in range(1000))
+    found = records.bounded(Record(pods=pods, restarts=3))
+    assert len(msgspec.json.encode(found)) <= records.MOST_RECORD_BYTES
+    assert (found.restarts, found.pods[-1]) == (3, pods[-1])
 
 
 async def test_pages_of_the_history_show_each_entry_once(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from trainshed.kube.objects import JSON, Object, dig, encode, text, without
 MOST_PODS = 1_000
 MOST_EVENTS = 200
 MOST_BYTES = 256 * 1024
-"""Of the object itself: larger ones lose their spec, not their status."""
+"""Of the object itself: larger ones lose their spec and what was noted on them, not their status."""
+MOST_RECORD_BYTES = 1 << 20
 Outcome = Literal["Complete", "Failed", "Deleted"]
 
 
@@ -106,8 +107,26 @@ def entry(row: Row, deleted: str = "") -> Entry:
 def slim(job: Object) -> Object:
     """The object without what only servers need."""
     meta = without(job.get("metadata") or {}, ("managedFields",))
-    found = {**job, "metadata": meta}
-    return found if len(encode(found)) <= MOST_BYTES else without(found, ("spec",))
+    bare = without(meta, ("annotations", "labels"))
+    whole = {**job, "metadata": meta}
+    for found in (whole, without(whole, ("spec",)), without({**job, "metadata": bare}, ("spec",))):
+        if len(encode(found)) <= MOST_BYTES:
+            return found
+    return {}
+
+
+def bounded(record: Record) -> Record:
+    """As much of it as may be kept of one job."""
+    less: tuple[Object, ...] = (
+        {},
+        {"pods": record.pods[-100:], "events": record.events[-50:]},
+        {"pods": record.pods[-100:], "events": (), "trainjob": None},
+    )
+    for change in less:
+        found = msgspec.structs.replace(record, **change)
+        if len(msgspec.json.encode(found)) <= MOST_RECORD_BYTES:
+            return found
+    return Record(jobset_uids=record.jobset_uids[-100:], restarts=record.restarts)
 
 
 def merged(old: Record | None, new: Record) -> Record:

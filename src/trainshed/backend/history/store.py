@@ -1,4 +1,8 @@
-"""Records of ended jobs in SQLite: so many, so large, and no more; what lists show is in memory too."""
+"""Records of ended jobs in SQLite: so many, so large, and no more; what lists show is in memory too.
+
+When there are too many, the oldest of the namespace that has most goes: whoever fills the history pushes out
+what is their own.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,14 @@ import asyncio
 import bisect
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import msgspec
 
 from trainshed.backend import paging
+from trainshed.backend.history import records
 from trainshed.backend.history.records import Entry, Record
 from trainshed.backend.paging import Filter, Page
 from trainshed.backend.rows import Order, Row
@@ -36,6 +41,22 @@ class Bounds:
     bytes: int = 256 << 20
 
 
+@dataclass(slots=True)
+class _Held:
+    """What is kept of one namespace, or of all."""
+
+    bytes: int = 0
+    order: list[Order] = field(default_factory=list)
+
+    def add(self, order: Order, size: int) -> None:
+        bisect.insort(self.order, order)
+        self.bytes += size
+
+    def remove(self, order: Order, size: int) -> None:
+        del self.order[bisect.bisect_left(self.order, order)]
+        self.bytes -= size
+
+
 class Store:
     """All writes and reads of records happen in one other thread at a time; lists never leave this one."""
 
@@ -46,10 +67,12 @@ class Store:
         self._base.executescript(f"pragma journal_mode=wal; pragma synchronous=normal; {_SCHEMA}")
         self._entries: dict[str, Entry] = {}
         self._sizes: dict[str, int] = {}
-        self._order: list[Order] = []
+        self._all = _Held()
+        self._of: dict[str, _Held] = {}
+        """By namespace."""
         self._sets: dict[str, frozenset[str]] = {}
         for entry, size, sets in self._base.execute("select entry, length(record), sets from jobs"):
-            self._note(_entries.decode(entry), size, frozenset(filter(None, sets.split(","))))
+            self._note(_entries.decode(entry), len(entry) + size, frozenset(filter(None, sets.split(","))))
 
     def close(self) -> None:
         self._base.close()
@@ -64,8 +87,8 @@ class Store:
 
     def named(self, namespace: str, name: str) -> list[Entry]:
         """The jobs that had this name, the last one first."""
-        found = [one for one in self._entries.values() if (one.namespace, one.name) == (namespace, name)]
-        return sorted(found, key=lambda one: one.order)
+        here = (self._entries[order.uid] for order in self._of.get(namespace, _Held()).order)
+        return [one for one in here if one.name == name]
 
     def page(
         self, namespace: str | None, wanted: Filter, token: str, limit: int, since: str = ""
@@ -73,13 +96,10 @@ class Store:
         """One page, the last ended first; of jobs made since a time, so that a namesake's are left out."""
         scope = f"history {paging.scope(namespace, wanted)}"
         after = paging.place(token, scope) if token else None
-        found, here = self._entries, self._order
+        found, here = self._entries, self._all.order
         if namespace is not None:
-            here = [
-                order
-                for order in here
-                if found[order.uid].namespace == namespace and found[order.uid].created >= since
-            ]
+            own = self._of.get(namespace, _Held()).order
+            here = [order for order in own if found[order.uid].created >= since]
         chosen = paging.chosen(here, found, wanted)
         start = paging.begin(chosen, after)
         shown = chosen[start : start + limit]
@@ -101,31 +121,44 @@ class Store:
         await self._elsewhere(self._begin, [(row.uid, msgspec.json.encode(row)) for row in rows])
 
     async def put(self, entry: Entry, record: Record) -> None:
-        content = msgspec.json.encode(record)
-        self._note(entry, len(content), frozenset(record.jobset_uids))
-        await self._elsewhere(self._put, entry, content, ",".join(record.jobset_uids), self._outdated())
+        record = records.bounded(record)
+        shown, content = msgspec.json.encode(entry), msgspec.json.encode(record)
+        self._note(entry, len(shown) + len(content), frozenset(record.jobset_uids))
+        sets = ",".join(record.jobset_uids)
+        await self._elsewhere(self._put, entry, shown, content, sets, self._outdated())
 
     def _note(self, entry: Entry, size: int, sets: frozenset[str]) -> None:
         before = self._entries.get(entry.uid)
         if before is not None:
             self._leave(before)
         self._entries[entry.uid], self._sizes[entry.uid], self._sets[entry.uid] = entry, size, sets
-        bisect.insort(self._order, entry.order)
+        self._all.add(entry.order, size)
+        self._of.setdefault(entry.namespace, _Held()).add(entry.order, size)
 
     def _leave(self, entry: Entry) -> None:
-        del self._order[bisect.bisect_left(self._order, entry.order)]
+        size, own = self._sizes[entry.uid], self._of[entry.namespace]
+        self._all.remove(entry.order, size)
+        own.remove(entry.order, size)
+        if not own.order:
+            del self._of[entry.namespace]
         del self._entries[entry.uid], self._sizes[entry.uid], self._sets[entry.uid]
 
     def _outdated(self) -> list[str]:
-        """The oldest, until what is left is within the bounds."""
+        """The oldest of who has most, until what is left is within the bounds."""
         gone = []
-        while len(self._order) > 1 and (
-            len(self._order) > self._bounds.records or sum(self._sizes.values()) > self._bounds.bytes
-        ):
-            oldest = self._entries[self._order[-1].uid]
+        while len(self._all.order) > 1 and (largest := self._largest()) is not None:
+            oldest = self._entries[largest.order[-1].uid]
             self._leave(oldest)
             gone.append(oldest.uid)
         return gone
+
+    def _largest(self) -> _Held | None:
+        """Who has most of what there is too much of; None where there is not."""
+        if self._all.bytes > self._bounds.bytes:
+            return max(self._of.values(), key=lambda held: held.bytes)
+        if len(self._all.order) > self._bounds.records:
+            return max(self._of.values(), key=lambda held: len(held.order))
+        return None
 
     # --- in another thread ---
 
@@ -145,12 +178,12 @@ class Store:
             self._base.execute("begin")
             self._base.executemany("insert or replace into open values (?, ?)", rows)
 
-    def _put(self, entry: Entry, record: bytes, sets: str, gone: list[str]) -> None:
+    def _put(self, entry: Entry, shown: bytes, record: bytes, sets: str, gone: list[str]) -> None:
         with self._base:
             self._base.execute("begin")
             self._base.execute(
                 "insert or replace into jobs values (?, ?, ?, ?)",
-                (entry.uid, msgspec.json.encode(entry), record, sets),
+                (entry.uid, shown, record, sets),
             )
             if entry.deleted:
                 self._base.execute("delete from open where uid = ?", (entry.uid,))
