@@ -18,7 +18,7 @@ from trainshed.backend.problems import Problem
 from trainshed.backend.systemmaps import CONFIGMAPS
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete
-from trainshed.kube import faults
+from trainshed.kube import faults, names
 from trainshed.kube.objects import JSON, Object, encode, text
 
 DIGEST = "trainshed.dev/body-digest"
@@ -77,6 +77,7 @@ class Claims:
                     field="idempotency_key",
                     hint="use a new key for a new job",
                 )
+            _require_own(found)
             if marks.is_pending(found):
                 revision = text(found, "metadata", "resourceVersion")
                 change = marks.touched(self.now(), revision)
@@ -107,6 +108,18 @@ def body(key: Key, job: str, mark: str) -> Object:
     }
     claim: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
     return marks.pending(marks.marked(claim, mark))
+
+
+def _require_own(found: Object) -> None:
+    """Whoever may make ConfigMaps may have made this one, and then it leads nowhere. Raises 409."""
+    claim = claim_of(found)
+    if names.dns_subdomain(claim.job) or not claim.mark:
+        raise Problem(
+            409,
+            f'idempotency_key: the ConfigMap "{claim.name}" of that key names no job',
+            field="idempotency_key",
+            hint="delete that ConfigMap, or use a new key",
+        )
 
 
 def claim_of(obj: Object) -> Claim:

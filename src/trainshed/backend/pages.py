@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from collections import deque
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from trainshed.backend.history.records import Entry, EventRow
 from trainshed.backend.joblines.runs import TRAINER
+from trainshed.backend.rendering import recall
 from trainshed.backend.rows import ContainerRow, PodRow, Row
 from trainshed.kube import ages
 from trainshed.kube.objects import JSON, Object, dig, text
 
-REQUEST = "trainshed.dev/request"
 _CODE_SUFFIX = "-train-script"
 
 
@@ -159,7 +159,7 @@ def _resources(found: JSON) -> Object:
 
 def code(trainjob: Object) -> Object:
     """Where the code came from, as far as the object tells."""
-    git = dig(_request(trainjob), "git")
+    git = dig(recall.request(trainjob), "git")
     if isinstance(git, dict):
         return {
             "kind": "git",
@@ -172,20 +172,14 @@ def code(trainjob: Object) -> Object:
     return {"kind": "none"}
 
 
-def _request(trainjob: Object) -> JSON:
-    try:
-        return json.loads(text(trainjob, "metadata", "annotations", REQUEST) or "{}")
-    except ValueError:
-        return {}
-
-
-def _config_maps(value: JSON) -> Iterable[str]:
+def _config_maps(spec: JSON) -> Iterable[str]:
     """The names of all ConfigMaps that are mounted anywhere below."""
-    if isinstance(value, dict):
-        if isinstance(value.get("configMap"), dict):
-            yield text(value, "configMap", "name")
-        for inner in value.values():
-            yield from _config_maps(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _config_maps(inner)
+    left = deque([spec])
+    while left:
+        value = left.popleft()
+        if isinstance(value, dict):
+            if isinstance(value.get("configMap"), dict):
+                yield text(value, "configMap", "name")
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)

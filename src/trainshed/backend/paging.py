@@ -91,12 +91,18 @@ def _checks(wanted: Filter) -> Iterator[Callable[[Listed], bool]]:
         after = ages.timestamp(wanted.after)
         yield lambda row: row.created > after
     if wanted.before is not None:
-        before = ages.timestamp(
-            wanted.before + timedelta(microseconds=-wanted.before.microsecond % 1_000_000)
-        )
+        before = ages.timestamp(_next_second(wanted.before))
         yield lambda row: row.created < before
     for requirement in selectors.parse_labels(wanted.labels).requirements:
         yield _has_label(requirement)
+
+
+def _next_second(moment: datetime) -> datetime:
+    """The moment where it is a whole second; nothing was made in the last one there is."""
+    try:
+        return moment + timedelta(microseconds=-moment.microsecond % 1_000_000)
+    except OverflowError:
+        return moment
 
 
 def _has_label(requirement: Requirement) -> Callable[[Listed], bool]:

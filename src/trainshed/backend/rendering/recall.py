@@ -10,20 +10,30 @@ from trainshed.backend.rendering import code
 from trainshed.backend.rendering.trainjob import REQUEST
 from trainshed.kinds.reading import entries, mapping
 from trainshed.kinds.trainer import pod_changes
-from trainshed.kube.objects import Object, decode, dig, text
+from trainshed.kube.objects import JSON, Object, decode, dig, text
 
 _CODE = ("training_code", "files", "git")
 _NOT_AGAIN = ("name", "namespace", "idempotency_key", "suspend")
 """What belongs to one submission only."""
+_DEEPEST = 32
 
 
 def request(job: Object) -> Object | None:
-    """The body the job came from, without its code; None where no request made it."""
+    """The body the job came from, without its code; None where no request made it.
+
+    Whoever may change the job may have written anything there.
+    """
     try:
         found = decode(text(job, "metadata", "annotations", REQUEST).encode())
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and _is_shallow(found, _DEEPEST) else None
+
+
+def _is_shallow(value: JSON, most: int) -> bool:
+    """Whether it can be walked through without fear."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return most > 0 and all(_is_shallow(one, most - 1) for one in inner)
 
 
 def repeated(before: Object, changes: Object) -> Object:
