@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -58,6 +59,28 @@ def test_up_starts_the_backend_too_and_says_where(place: Place) -> None:
     assert "Stopped the REST backend" in place.run("down").stdout
 
 
+def test_up_says_that_the_usual_port_is_taken(place: Place) -> None:
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            holder.bind(("127.0.0.1", 8000))
+            holder.listen()
+        except OSError:
+            pass  # then it is taken by somebody else
+        said = place.run("up", "--port", "0", "--backend").stdout
+    url = place.run("url").stdout.strip()
+    assert not url.endswith(":8000")
+    assert f"REST API    {url} (8000 is taken; see {url}/docs)\n" in said
+    whoami(place, url)
+    assert (place.root / "backend-access.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_before_any_start_there_is_neither_token_nor_address(place: Place) -> None:
+    said = "there is no token yet: the control plane was never started here. Hint: start it once with "
+    assert said in one_line_error(place.run("token", code=3))
+    assert "the control plane is not running. Hint: " in one_line_error(place.run("url", code=3))
+
+
 def test_a_killed_backend_comes_back_at_the_same_address(place: Place) -> None:
     up(place)
     before = backend(place)
@@ -90,7 +113,11 @@ def test_the_backend_follows_a_server_that_comes_back_elsewhere(place: Place) ->
 
 def test_without_the_backend_is_remembered(place: Place) -> None:
     up(place)
-    place.run("up", "--no-backend")
+    assert place.run("url").stdout == f"{backend(place)['url']}\n"
+    stopped = place.run("up", "--no-backend").stdout
+    assert "\nREST API    stopped; " in stopped
+    assert "REST API" not in place.run("up", "--no-backend").stdout
+    assert "the REST backend is not running. Hint: " in one_line_error(place.run("url", code=3))
     assert backend(place)["running"] is False
     command = [word for word in place.command("up") if word != "--no-backend"]
     subprocess.run(command, check=True, capture_output=True, timeout=90, env=place.surroundings())

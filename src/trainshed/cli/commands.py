@@ -28,6 +28,7 @@ from trainshed.cli import (
     status,
     token,
     up,
+    url,
     version,
 )
 from trainshed.cli import (
@@ -66,6 +67,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "operator": operator.operator,
     "serve": serve.serve,
     "token": token.token,
+    "url": url.url,
     "doctor": doctor.doctor,
     "version": version.version,
 }

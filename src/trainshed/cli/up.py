@@ -6,6 +6,7 @@ import enum
 import logging
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,13 @@ import typer
 
 from trainshed.cli import invocation, output
 from trainshed.cli.options import DataDir, Verbose, folder_of
-from trainshed.compose import lifecycle, listening, logs, modes, parts, restplaces
+from trainshed.compose import lifecycle, listening, logs, modes, parts, restplaces, statefile
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.lifecycle import Wish
 from trainshed.compose.listening import Listen
 from trainshed.compose.settings import Choices
 from trainshed.compose.statefile import ServerState
+from trainshed.compose.trouble import Trouble
 
 
 class Runner(enum.StrEnum):
@@ -106,39 +108,64 @@ def up(
         None if config is None else str(config), relax, None if runner is None else runner.value, backend
     )
     wish = Wish((parts.SERVER,) if server_only else parts.ALL, choices, terminal=foreground)
-    stop = invocation.command("down")
+    telling = _Telling(folder, wish, _has_backend(folder))
     if foreground:
-        found = _stay(folder, listen, wish, verbose)
+        found = _stay(telling, listen, verbose)
     else:
-        found = lifecycle.start(folder, listen, lambda state: _tell("ready", state, folder, wish, stop), wish)
+        found = lifecycle.start(folder, listen, telling.ready, wish)
     if found is not None:
-        _tell("already running", found, folder, wish, stop)
+        telling.tell("already running", found, invocation.command("down"))
 
 
-def _stay(folder: DataFolder, listen: Listen, wish: Wish, verbose: bool) -> ServerState | None:
+def _has_backend(folder: DataFolder) -> bool:
+    try:
+        return statefile.running_any(folder.note(parts.BACKEND.name)) is not None
+    except Trouble:  # a folder that is not ours: the start itself says so
+        return False
+
+
+def _stay(telling: _Telling, listen: Listen, verbose: bool) -> ServerState | None:
     logs.begin(logging.DEBUG if verbose else logging.INFO)
-    return lifecycle.run(folder, listen, lambda state: _tell("ready", state, folder, wish, "Ctrl-C"), wish)
+    return lifecycle.run(
+        telling.folder, listen, lambda state: telling.tell("ready", state, "Ctrl-C"), telling.wish
+    )
 
 
-def _tell(how: str, state: ServerState, folder: DataFolder, wish: Wish, stop: str) -> None:
-    config = shlex.quote(str(folder.kubeconfig))
-    is_whole = parts.AGENT in wish.parts
-    mode = modes.read(folder)
-    rows = {
-        "address": state.url,
-        **output.reach(state),
-        **_rest(folder, wish),
-        **(mode.rows({}) if is_whole else {"runs": "the API only: nothing acts on objects, no pod runs"}),
-        "kubeconfig": str(folder.kubeconfig),
-        "use it": f"export KUBECONFIG={config}; kubectl get clustertrainingruntimes",
-        "stop it": stop,
-    }
-    print(f"Trainshed is {how}.\n{output.pairs(rows)}", flush=True)
-    for missing in modes.absent_images(mode.settings) if is_whole else ():
-        print(f"warning: {missing}: pods with such images will not start", file=sys.stderr)
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """What to say once all runs."""
 
+    folder: DataFolder
+    wish: Wish
+    had_backend: bool
 
-def _rest(folder: DataFolder, wish: Wish) -> dict[str, str]:
-    """Where the REST backend is; it may still be starting, and answers as soon as it has."""
-    url = restplaces.last_url(folder) if parts.BACKEND in lifecycle.resolved(folder, wish).parts else ""
-    return {"REST API": f"{url} (see {url}/docs)"} if url else {}
+    def ready(self, state: ServerState) -> None:
+        self.tell("ready", state, invocation.command("down"))
+
+    def tell(self, how: str, state: ServerState, stop: str) -> None:
+        folder = self.folder
+        config = shlex.quote(str(folder.kubeconfig))
+        is_whole = parts.AGENT in self.wish.parts
+        mode = modes.read(folder)
+        rows = {
+            "address": state.url,
+            **output.reach(state),
+            **self._rest(),
+            **(mode.rows({}) if is_whole else {"runs": "the API only: nothing acts on objects, no pod runs"}),
+            "kubeconfig": str(folder.kubeconfig),
+            "use it": f"export KUBECONFIG={config}; kubectl get clustertrainingruntimes",
+            "stop it": stop,
+        }
+        print(f"Trainshed is {how}.\n{output.pairs(rows)}", flush=True)
+        for missing in modes.absent_images(mode.settings) if is_whole else ():
+            print(f"warning: {missing}: pods with such images will not start", file=sys.stderr)
+
+    def _rest(self) -> dict[str, str]:
+        """Where the REST backend is; it may still be starting, and answers as soon as it has."""
+        if parts.BACKEND not in lifecycle.resolved(self.folder, self.wish).parts:
+            is_gone = self.had_backend and not _has_backend(self.folder)
+            again = invocation.command("up", "--backend")
+            return {"REST API": f"stopped; {again} starts it again"} if is_gone else {}
+        url = restplaces.last_url(self.folder)
+        taken = f"{restplaces.USUAL_PORT} is taken; " if restplaces.is_usual_taken(self.folder) else ""
+        return {"REST API": f"{url} ({taken}see {url}/docs)"} if url else {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
 import socket
 import sys
 from pathlib import Path
@@ -23,9 +25,17 @@ async def live(client: Client, order: Order, ready: Ready) -> None:
     # Imported once the server is there: until then, it needs the processors more than we do.
     from trainshed.backend import serving
 
+    _keep_private(order.folder.access_log)
     config = kubeconfig.load(order.folder.kubeconfig)
     with socket.socket(fileno=order.listener) as listener:
         await serving.serve(settings_of(order), config, listener, ready, _certificate(order))
+
+
+def _keep_private(access_log: Path) -> None:
+    """What this process writes tells who did what; so does a log from before."""
+    os.umask(0o077)
+    with contextlib.suppress(FileNotFoundError):
+        access_log.chmod(0o600)
 
 
 def settings_of(order: Order) -> Settings:

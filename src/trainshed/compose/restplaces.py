@@ -12,7 +12,7 @@ from dataclasses import replace
 import msgspec
 
 from trainshed.apiserver.access import privatefiles
-from trainshed.compose import backendsettings, settings, trouble
+from trainshed.compose import backendsettings, capabilities, settings, trouble
 from trainshed.compose.backendsettings import Address
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.orders import Order
@@ -47,6 +47,14 @@ def last_url(folder: DataFolder) -> str:
 def last_port(folder: DataFolder) -> int | None:
     port = last_url(folder).rpartition(":")[2]
     return int(port) if port.isascii() and port.isdigit() else None
+
+
+def is_usual_taken(folder: DataFolder) -> bool:
+    """Whether another program is why the backend is not at the usual port, where nobody chose one."""
+    wanted, port = backendsettings.address(settings.backend_table(folder)), last_port(folder)
+    if wanted.port is not None or port in (None, USUAL_PORT):
+        return False
+    return not capabilities.can_listen(wanted.host, USUAL_PORT)
 
 
 def listening(host: str, port: int) -> socket.socket:
