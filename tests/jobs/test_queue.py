@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.jobs.builders import a_shell
+from itertools import pairwise
+
+from tests.jobs.builders import a_shell, a_trainjob
 from tests.whole import Whole
 from trainshed.kube.objects import Object
 
@@ -17,6 +19,70 @@ def test_two_gangs_that_together_exceed_the_machine_never_deadlock(own: Whole) -
     own.apply(*[a_gang(f"gang-{number}", 2, each) for number in range(6)])
     for number in range(6):
         own.finish(f"gang-{number}")
+
+
+def a_runtime_with_a_launcher(name: str, cpu: str) -> Object:
+    """Its launcher is made when the worker is ready, which serves until the launcher is done."""
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": name, "labels": {"trainer.kubeflow.org/framework": "mpi"}},
+        "spec": {
+            "template": {
+                "spec": {
+                    "successPolicy": {"operator": "All", "targetReplicatedJobs": ["launcher"]},
+                    "replicatedJobs": [
+                        a_part("node", "", cpu, ["sleep", "600"]),
+                        {
+                            **a_part("launcher", "trainer", cpu),
+                            "dependsOn": [{"name": "node", "status": "Ready"}],
+                        },
+                    ],
+                }
+            }
+        },
+    }
+
+
+def a_part(name: str, step: str, cpu: str, command: list[str] | None = None) -> Object:
+    container: Object = {"name": "node", "image": "any", "resources": {"requests": {"cpu": cpu}}}
+    if command is not None:
+        container["command"] = command
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": step} if step else {}
+    return {
+        "name": name,
+        "template": {
+            "metadata": {"labels": labels},
+            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
+        },
+    }
+
+
+def test_jobs_whose_launchers_come_late_run_one_after_the_other(own: Whole) -> None:
+    cpus = int(own.list("nodes")[0]["status"]["allocatable"]["cpu"])
+    own.apply(a_runtime_with_a_launcher("launched", f"{cpus * 450}m"))
+    script = "date +%s.%N; sleep 0.3; date +%s.%N"
+    names = ["launched-0", "launched-1", "launched-2"]
+    own.apply(*[a_trainjob(name, "sh", "-c", script, runtime="launched") for name in names])
+    spans = []
+    for name in names:
+        own.finish(name)
+        began, ended = own.kubectl("logs", f"job/{name}-launcher-0").split()
+        spans.append((float(began), float(ended)))
+    spans.sort()
+    assert all(ended <= begins for (_, ended), (begins, _) in pairwise(spans))
+
+
+def test_a_job_that_never_fits_with_its_launcher_says_so(shed: Whole, name: str) -> None:
+    cpus = int(shed.list("nodes")[0]["status"]["allocatable"]["cpu"])
+    shed.apply(a_runtime_with_a_launcher("huge", f"{cpus * 750}m"))
+    shed.apply(a_trainjob(name, "true", runtime="huge"))
+    shed.finish(name, "Waiting")
+    conditions = shed.get("trainjob", name)["status"]["conditions"]
+    [told] = [one["message"] for one in conditions if one["type"] == "Waiting"]
+    needed = f"{cpus * 3 // 2}" if cpus % 2 == 0 else f"{cpus * 1500}m"
+    assert told == f"waiting: needs cpu {needed} for its 2 pods, this machine has {cpus}"
+    shed.kubectl("delete", "trainjob", name)
 
 
 def test_fifty_jobs_at_once_all_finish_in_order_without_overcommitting(own: Whole) -> None:

@@ -64,6 +64,8 @@ def test_a_missing_configmap_is_said(shed: Whole, name: str) -> None:
 def test_a_missing_claim_is_said(shed: Whole, name: str) -> None:
     shed.apply(with_volume(a_shell(name, "true"), {"persistentVolumeClaim": {"claimName": "absent"}}))
     assert 'persistentvolumeclaim "absent" not found' in message(shed, name, "Waiting")
+    [pod] = shed.list("pods", f"jobset.sigs.k8s.io/jobset-name={name}")
+    assert "nodeName" not in pod["spec"], "it takes nothing while it waits, as on a cluster"
     shed.kubectl("delete", "trainjob", name)
 
 

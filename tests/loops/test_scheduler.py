@@ -82,7 +82,7 @@ async def test_a_new_reason_replaces_the_old_one(cluster: Cluster, client: Clien
         await client.create(a_pod("first", aimed(name, cpu="2")))
         await kubelet.until(1)
         await client.create(a_pod("second", aimed(name, cpu="2")))
-        busy = f"waiting for 2 of 2 cpu: in use by {client.namespace}/first (2)"
+        busy = f"2 of 2 cpu in use by {client.namespace}/first (2)"
         await waits.until(client, "pods", "second", lambda pod: text(scheduled(pod), "message") == busy)
         await client.patch("nodes", name, {"spec": {"unschedulable": True}})
         await waits.until(client, "pods", "second", lambda pod: "cordoned" in text(scheduled(pod), "message"))

@@ -48,6 +48,40 @@ def a_job(name: str, pods: int = 1, *, jobset: str = "", indexed: bool = True) -
     return {"metadata": {**metadata, "creationTimestamp": NOW}, "spec": spec, "status": {}}
 
 
+def a_jobset(name: str, *parts: Object, **spec: JSON) -> Object:
+    """Of the parts that `a_part` makes."""
+    metadata = {"name": name, "namespace": "default", "uid": f"jobset-{name}", "creationTimestamp": NOW}
+    return {"metadata": metadata, "spec": {"replicatedJobs": [*parts], **spec}}
+
+
+def a_part(name: str, pods: int = 1, *, after: dict[str, str] | None = None, **requests: str) -> Object:
+    """A replicated job; `after` has the status others must have before it is made."""
+    waits = [{"name": other, "status": status} for other, status in (after or {}).items()]
+    container = {"name": "main", "resources": {"requests": _dotted(requests)}}
+    spec = {"parallelism": pods, "completions": pods, "completionMode": "Indexed"}
+    template = {"spec": {**spec, "template": {"spec": {"containers": [container]}}}}
+    return {"name": name, "replicas": 1, "dependsOn": waits, "template": template}
+
+
+def made_of(jobset: Object, part: str) -> list[Object]:
+    """The Job of a part, and its pods."""
+    name, template = jobset["metadata"]["name"], _template(jobset, part)
+    count, job = template["spec"]["parallelism"], a_job(f"{name}-{part}-0", 1, jobset=name)
+    job["spec"] |= {"parallelism": count, "completions": count}
+    owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "controller": True}
+    job["metadata"]["ownerReferences"] = [{**owner, "name": name, "uid": jobset["metadata"]["uid"]}]
+    pods = [a_pod(f"{name}-{part}-{at}", job=job) for at in range(count)]
+    for pod in pods:
+        pod["spec"] = template["spec"]["template"]["spec"]
+    return [job, *pods]
+
+
+def _template(jobset: Object, part: str) -> Object:
+    found = (one["template"] for one in jobset["spec"]["replicatedJobs"] if one["name"] == part)
+    template: Object = next(found)
+    return template
+
+
 def _dotted(amounts: dict[str, str]) -> dict[str, str]:
     return {("nvidia.com/gpu" if name == "gpu" else name): amount for name, amount in amounts.items()}
 
@@ -69,6 +103,8 @@ class Desk:
         for obj in objects:
             if "completionMode" in obj["spec"]:
                 self.ledger.job(None, obj)
+            elif "replicatedJobs" in obj["spec"]:
+                self.ledger.jobset(None, obj)
             else:
                 self.pods[obj["metadata"]["name"]] = obj
                 self.ledger.pod(None, obj)
@@ -81,7 +117,7 @@ class Desk:
     def run(self) -> dict[str, str]:
         """One pass; the nodes of the pods it placed, and the server's confirmation of it."""
         ledger = self.ledger
-        line = [gang for gang in ledger.line() if not gang.obstacle()]
+        line, _ = ledger.ready()
         made = placing.decide((gang.candidate(ledger.count) for gang in line), ledger.board, ledger.stamps)
         waiting = {*made.blocked, *made.behind}
         for gang in line:
@@ -89,9 +125,10 @@ class Desk:
                 gang.begin_waiting(ledger.count)
         ledger.assume(made.spots)
         self.head = made.head.name if made.head else ""
-        for spot in made.spots:
+        pods = [spot for spot in made.spots if not spot.need.promised_by]
+        for spot in pods:
             self._confirm(spot.need.name, spot.node)
-        return {spot.need.name: spot.node for spot in made.spots}
+        return {spot.need.name: spot.node for spot in pods}
 
     def why(self, name: str) -> str:
         """The words for a pod that waits."""

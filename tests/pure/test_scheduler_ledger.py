@@ -114,7 +114,7 @@ def test_a_job_that_grows_is_waited_for() -> None:
     larger = {**job, "spec": {**job["spec"], "parallelism": 2, "completions": 2}}
     desk.ledger.job(job, larger)
     assert desk.run() == {}
-    assert desk.why("p0") == "waits for its gang: 1 of 2 pods exist"
+    assert desk.why("p0") == "1 of 2 pods of its gang exist"
 
 
 def test_a_pod_made_anew_under_its_name_is_another_one() -> None:

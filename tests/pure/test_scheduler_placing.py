@@ -53,7 +53,7 @@ def test_a_gang_waits_until_all_its_pods_exist() -> None:
     job = a_job("j-node-0", 2, jobset="j")
     desk = Desk().nodes(a_node()).add(job, a_pod("p0", job=job, cpu="1"))
     assert desk.run() == {}
-    assert desk.why("p0") == "waits for its gang: 1 of 2 pods exist"
+    assert desk.why("p0") == "1 of 2 pods of its gang exist"
     desk.add(a_pod("p1", job=job, cpu="1"))
     assert desk.run() == {"p0": "here", "p1": "here"}
 
@@ -133,7 +133,7 @@ def test_a_gated_pod_holds_back_its_gang() -> None:
     gated["spec"]["schedulingGates"] = [{"name": "example.com/hold"}]
     desk = Desk().nodes(a_node()).add(job, a_pod("p0", job=job, cpu="1"), gated)
     assert desk.run() == {}
-    assert desk.why("p0") == "waits for its gang: pod p1 is held back by scheduling gates"
+    assert desk.why("p0") == "pod p1 is held back by scheduling gates"
     free = {**gated, "spec": {**gated["spec"], "schedulingGates": []}}
     desk.pods["p1"] = free
     desk.ledger.pod(gated, free)

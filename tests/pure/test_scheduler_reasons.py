@@ -94,7 +94,7 @@ def test_a_busy_machine_is_told_with_who_uses_it() -> None:
     desk.run()
     desk.add(a_pod("c", cpu="4"))
     desk.run()
-    assert desk.why("c") == "waiting for 3500m of 4 cpu: in use by default/a (2), default/b (1500m)"
+    assert desk.why("c") == "3500m of 4 cpu in use by default/a (2), default/b (1500m)"
 
 
 def test_many_users_are_not_all_named() -> None:
@@ -103,8 +103,7 @@ def test_many_users_are_not_all_named() -> None:
     desk.add(a_pod("late", cpu="1"))
     words = desk.why("late")
     assert words == (
-        "waiting for 1 of 1 cpu: in use by default/p0 (1), default/p1 (1), default/p2 (1), default/p3 (1)"
-        " and 4 more"
+        "1 of 1 cpu in use by default/p0 (1), default/p1 (1), default/p2 (1), default/p3 (1) and 4 more"
     )
 
 
@@ -114,9 +113,7 @@ def test_a_gang_is_told_how_many_of_it_fit() -> None:
     desk.run()
     desk.add(job, *(a_pod(f"p{at}", job=job, cpu="2") for at in range(2)))
     desk.run()
-    assert desk.why("p0") == (
-        "waits for its gang: 1 of 2 pods fit; waiting for 2 of 2 cpu: in use by default/a (2)"
-    )
+    assert desk.why("p0") == ("1 of 2 pods fit; 2 of 2 cpu in use by default/a (2)")
 
 
 def test_whoever_must_not_pass_is_told_whose_turn_it_is() -> None:
@@ -127,7 +124,7 @@ def test_whoever_must_not_pass_is_told_whose_turn_it_is() -> None:
     large, small = desk.ledger.line()
     head = large.candidate(0)
     found = reasons.why(small.candidate(0), desk.ledger.board, head)
-    assert found.words == "waits for its turn: default/large is first in line and needs the room"
+    assert found.words == "default/large is first in line and needs the room"
 
 
 def test_a_cordoned_node_is_told_with_the_way_out() -> None:

@@ -98,6 +98,16 @@ class Board:
         for spot in spots:
             self.take(spot.need.uid)
 
+    def lift(self, held: Iterable[Need]) -> list[Spot]:
+        """Take pods off that may be wanted back as they were."""
+        found = [Spot(need, self.homes[need.uid]) for need in held if need.uid in self.homes]
+        self.undo(found)
+        return found
+
+    def lay(self, lifted: Iterable[Spot]) -> None:
+        for spot in lifted:
+            self.put(spot.need, spot.node)
+
     def _place(self, needs: Sequence[Need], pack: bool) -> list[Spot] | None:
         spots: list[Spot] = []
         for need in needs:

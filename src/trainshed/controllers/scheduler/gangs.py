@@ -23,10 +23,14 @@ class Squad:
     """A Job, as far as it says how many pods belong together."""
 
     uid: str
+    name: str
     expected: int
     """How many of its pods should be there by now, running or waiting."""
     gang: GangKey
     """Empty where its pods do not depend on each other."""
+    jobset: str = ""
+    """The uid of the JobSet that made it."""
+    is_suspended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +47,32 @@ class Candidate:
     """What has a later stamp was placed while it waited."""
     shape: tuple[bytes, ...] = ()
     """Gangs of one shape fit alike."""
+    held: tuple[Need, ...] = ()
+    """Pods to come whose room is kept, for these and for those of the required that have come."""
+    has_begun: bool = False
+    """Do others of it run? Whoever waits for these to end waits for the rest of it too."""
 
 
 def squad_of(job: Object) -> Squad:
-    return Squad(text(job, "metadata", "uid"), _expected(job), _gang_of(job))
+    owner = controller_of(job) or {}
+    jobset = text(owner, "uid") if owner.get("kind") == "JobSet" else ""
+    waits = mapping(job, "spec").get("suspend") is True and not is_over(job)
+    name = text(job, "metadata", "name")
+    return Squad(text(job, "metadata", "uid"), name, expected(job), _gang_of(job), jobset, waits)
 
 
 def makes_pods(owner: Object) -> bool:
     """Is it neither suspended nor over?"""
-    true = [one.get("type") for one in entries(owner, "status", "conditions") if one.get("status") == "True"]
-    return mapping(owner, "spec").get("suspend") is not True and not any(one in _OVER for one in true)
+    return mapping(owner, "spec").get("suspend") is not True and not is_over(owner)
 
 
-def _expected(job: Object) -> int:
+def is_over(owner: Object) -> bool:
+    true = (one.get("type") for one in entries(owner, "status", "conditions") if one.get("status") == "True")
+    return any(one in _OVER for one in true)
+
+
+def expected(job: Object) -> int:
+    """How many of its pods should be there by now."""
     spec = mapping(job, "spec")
     if not makes_pods(job):
         return 0
@@ -100,7 +117,13 @@ class Gang:
     """The Job of each pod that has its node."""
     squads: list[Squad] = field(default_factory=list)
     is_understood: bool = True
-    """Are all Jobs known that its pods come from?"""
+    """Are all Jobs known that its pods come from, and their JobSets?"""
+    lacking: str = ""
+    """What one of its pods mounts and is not there, in words."""
+    promised: tuple[Need, ...] = ()
+    """Pods that are not made yet and have to fit beside the others."""
+    held: tuple[Need, ...] = ()
+    """Pods to come that have their room already."""
     since: int | None = None
     order: Order = (0, "", 0)
     root: str = ""
@@ -139,7 +162,7 @@ class Gang:
         if not self.is_understood:
             return "its Job is not known yet"
         there, wanted = self._counts()
-        return f"{there} of {wanted} pods exist" if there < wanted else ""
+        return f"{there} of {wanted} pods of its gang exist" if there < wanted else self.lacking
 
     def _counts(self) -> tuple[int, int]:
         """How many pods there are, and how many there must be; of elastic Jobs only their minimum."""
@@ -169,9 +192,17 @@ class Gang:
             missing = _least(mine, len(mine) + running) - running
             required += mine[: max(0, missing)]
             optional += mine[max(0, missing) :]
+        has_begun = bool(self.running and required)
+        if has_begun:  # what is wanting comes first; the others are for the next look
+            optional = []
+        required += self.promised
         since = now if self.since is None else self.since
         shape = (*(need.shape for need in required), b"|", *(need.shape for need in optional))
-        return Candidate(self.key, self.name, tuple(required), tuple(optional), self.order, since, shape)
+        if self.held or has_begun:  # it is like no other
+            shape = (*shape, *map(str.encode, self.key))
+        return Candidate(
+            self.key, self.name, (*required,), (*optional,), self.order, since, shape, self.held, has_begun
+        )
 
     def begin_waiting(self, now: int) -> None:
         """It was its turn and it found no place; from now on others may not pass it to its harm."""

@@ -6,7 +6,7 @@ Our own decisions count from the moment they are made, long before the server te
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from trainshed.controllers.scheduler import gangs, needs, nodes
@@ -14,7 +14,9 @@ from trainshed.controllers.scheduler.board import Board, Spot
 from trainshed.controllers.scheduler.gangs import Gang, GangKey, Order, Squad
 from trainshed.controllers.scheduler.needs import Need
 from trainshed.controllers.scheduler.placing import Stamp
+from trainshed.controllers.scheduler.reserve import Reserve
 from trainshed.kinds.jobset.labels import JOBSET_UID
+from trainshed.kinds.reading import mapping
 from trainshed.kube.objects import Object, text
 
 COURTESY = 0.5
@@ -52,9 +54,15 @@ class Ledger:
         self._members: dict[GangKey, set[str]] = {}
         self._squads: dict[str, Squad] = {}
         self._by_gang: dict[GangKey, set[str]] = {}
+        self._by_jobset: dict[str, set[GangKey]] = {}
         self._roots: dict[str, Root] = {}
         self._assumed: dict[str, str] = {}
         self._line: list[Gang] | None = None
+        self._reserve = Reserve(self.board, relax=relax)
+        self._unsecured: set[GangKey] = set()
+        """Gangs with pods that were placed by somebody else, or before we began."""
+        self._claims: dict[tuple[str, str], bool] = {}
+        """Volume claims, and whether they may be used."""
 
     # --- learning ---
 
@@ -97,12 +105,36 @@ class Ledger:
         self._squads[squad.uid] = squad
         if squad.gang:
             self._by_gang.setdefault(squad.gang, set()).add(squad.uid)
+        if old is None and squad.jobset:
+            self._by_jobset.setdefault(squad.jobset, set()).add(squad.gang)
         if old is None:  # pods of it may have come first
             for uid in [
                 uid for uid, need in self._pods.items() if need.job == squad.uid and uid in self._home
             ]:
                 self._file(uid)
         self._refresh(squad.gang)
+
+    def jobset(self, before: Object | None, after: Object | None) -> None:
+        uid = text(after or before or {}, "metadata", "uid")
+        is_new = uid not in self._roots
+        self.root(before, after)
+        if self._reserve.learn(uid, after) or is_new:
+            for key in self._by_jobset.get(uid, ()):
+                self._refresh(key)
+        if after is None:
+            self._by_jobset.pop(uid, None)
+
+    def claim(self, before: Object | None, after: Object | None) -> None:
+        meta = mapping(after or before or {}, "metadata")
+        place, usable = (text(meta, "namespace"), text(meta, "name")), not text(meta, "deletionTimestamp")
+        known = self._claims.get(place)
+        if after is None:
+            self._claims.pop(place, None)
+        else:
+            self._claims[place] = usable
+        if known != self._claims.get(place):
+            for gang in [gang for gang in self.gangs.values() if _mounts(gang, *place)]:
+                self._refresh(gang.key)
 
     def root(self, before: Object | None, after: Object | None) -> None:
         """Anything pods descend from, for the order of the line."""
@@ -134,6 +166,7 @@ class Ledger:
         Controllers work on many jobs at once, so pods of a later one may come first. They wait for those of
         jobs that were made before them, for a moment.
         """
+        self._secure()
         complete = [gang for gang in self.line() if not gang.obstacle()]
         if not self._new:
             return complete, None
@@ -148,15 +181,21 @@ class Ledger:
         wait = max(0.005, COURTESY - (now - min(self._new.values())))
         return going, wait if len(going) < len(complete) else None
 
-    def assume(self, spots: Iterable[Spot]) -> None:
+    def assume(self, spots: Sequence[Spot]) -> None:
         """These were decided, and are on the board already."""
         self.count += 1
+        kept: dict[GangKey, list[Need]] = {}
         for spot in spots:
-            uid = spot.need.uid
-            order = self.gangs[self._home[uid]].order
-            self.stamps[uid] = Stamp(self.count, order)
-            self._assumed[uid] = spot.node
-            self._runs(uid)
+            key = spot.need.group if spot.need.promised_by else self._home[spot.need.uid]
+            self.stamps[spot.need.uid] = Stamp(self.count, self.gangs[key].order)
+            kept.setdefault(key, []).extend([spot.need] if spot.need.promised_by else [])
+        for key, promised in kept.items():
+            self._forget_stamps(need for need in self._reserve.held(key) if need not in promised)
+            self._reserve.keep(key, promised)
+        for spot in spots:
+            if not spot.need.promised_by:
+                self._assumed[spot.need.uid] = spot.node
+                self._runs(spot.need.uid)
 
     def revoke(self, need: Need) -> None:
         """It did not come to that after all; the pod waits again, if it is still there."""
@@ -217,6 +256,7 @@ class Ledger:
             self._runs(uid)
         else:
             self._file(uid)
+        self._unsecured.add(self._home[uid])
 
     def _runs(self, uid: str) -> None:
         """A pod of a gang has its place: it waits no longer."""
@@ -245,12 +285,13 @@ class Ledger:
         if gang is not None:
             gang.waiting.pop(uid, None)
             gang.running.pop(uid, None)
-            self._refresh(key)
+        self._refresh(key)
 
     # --- gangs ---
 
     def _refresh(self, key: GangKey) -> None:
         """A gang has changed: who belongs to it, or how many should."""
+        self._trim(key)
         gang = self.gangs.get(key)
         if gang is None:
             return
@@ -258,11 +299,46 @@ class Ledger:
         if not gang.waiting:
             del self.gangs[key]
             return
-        gang.squads = [self._squads[uid] for uid in self._by_gang.get(key, ())]
-        gang.is_understood = all(need.job in self._squads for need in gang.waiting.values() if need.job)
+        gang.squads = self._squads_of(key)
+        jobs = all(need.job in self._squads for need in gang.waiting.values() if need.job)
+        gang.is_understood = jobs and all(one.jobset in self._roots for one in gang.squads if one.jobset)
+        gang.promised, gang.held = self._reserve.promised(key, gang.squads), self._reserve.held(key)
+        gang.lacking = self._lacking(gang)
         gang.order = self._order(gang)
         gang.changed()
         self.dirty = True
+
+    def _squads_of(self, key: GangKey) -> list[Squad]:
+        return [self._squads[uid] for uid in self._by_gang.get(key, ())]
+
+    def _trim(self, key: GangKey) -> None:
+        """Rooms kept for pods that will not come are free again."""
+        if self._reserve.held(key):
+            there = (uid for uid in self._members.get(key, ()) if uid in self.board.homes)
+            running = [self._pods[uid].job for uid in there]
+            surplus = self._reserve.trim(key, self._squads_of(key), running)
+            self._forget_stamps(surplus)
+            self.dirty |= bool(surplus)
+
+    def _forget_stamps(self, gone: Iterable[Need]) -> None:
+        for need in gone:
+            self.stamps.pop(need.uid, None)
+
+    def _secure(self) -> None:
+        for key in self._unsecured:
+            if key in self._members:
+                self._reserve.secure(key, self._squads_of(key))
+                self._refresh(key)
+        self._unsecured.clear()
+
+    def _lacking(self, gang: Gang) -> str:
+        for need in gang.waiting.values():
+            for name in need.claims:
+                usable = self._claims.get((need.namespace, name))
+                if not usable:
+                    what = "is being deleted; create it again" if usable is False else "not found; create it"
+                    return f'persistentvolumeclaim "{name}" {what} in namespace {need.namespace}'
+        return ""
 
     def _order(self, gang: Gang) -> Order:
         one = next(iter(gang.waiting.values()))
@@ -282,3 +358,7 @@ class Ledger:
                 break
             found, uid = root, root.owner
         return found
+
+
+def _mounts(gang: Gang, namespace: str, claim: str) -> bool:
+    return any(need.namespace == namespace and claim in need.claims for need in gang.waiting.values())

@@ -67,9 +67,13 @@ class Need:
     index: int = 0
     attract: tuple[Term, ...] = ()
     repel: tuple[Term, ...] = ()
+    claims: tuple[str, ...] = ()
+    """The volume claims it mounts."""
+    promised_by: str = ""
+    """The name of the Job that will make it; empty for a pod that exists."""
 
 
-def of(pod: Object, *, relax: bool = False) -> Need:
+def of(pod: Object, *, relax: bool = False, promised_by: str = "") -> Need:
     meta, spec = mapping(pod, "metadata"), mapping(pod, "spec")
     labels, notes = mapping(meta, "labels"), mapping(meta, "annotations")
     asked, owner = amounts.of_pod(spec), controller_of(pod) or {}
@@ -96,6 +100,8 @@ def of(pod: Object, *, relax: bool = False) -> Need:
         index=whole(notes.get(INDEX)) or 0,
         attract=_terms(spec, "podAffinity", namespace),
         repel=_terms(spec, "podAntiAffinity", namespace),
+        claims=_claims(spec),
+        promised_by=promised_by,
     )
 
 
@@ -127,6 +133,11 @@ def _shape(requests: Amounts, spec: Object, labels: Object, namespace: str) -> b
     if mapping(spec, "affinity", "podAffinity") or mapping(spec, "affinity", "podAntiAffinity"):
         placing.append([namespace, labels])  # a term may be about the pod itself
     return encode([requests, placing])
+
+
+def _claims(spec: Object) -> tuple[str, ...]:
+    named = (text(volume, "persistentVolumeClaim", "claimName") for volume in entries(spec, "volumes"))
+    return tuple(name for name in named if name)
 
 
 def _terms(spec: Object, kind: str, namespace: str) -> tuple[Term, ...]:

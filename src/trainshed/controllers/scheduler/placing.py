@@ -3,7 +3,7 @@
 First come, first served within a priority. Whoever stands first and does not fit yet is the head of the
 line: others may pass it only where it would still fit if everything ended that ran before it came. So small
 jobs use what a large one cannot, and never keep it waiting. What could not run even on empty nodes holds up
-nobody.
+nobody. Nor does the head hold up the rest of a gang that runs in part: it would wait for that gang for ever.
 """
 
 from __future__ import annotations
@@ -48,16 +48,19 @@ def decide(line: Iterable[Candidate], board: Board, stamps: Mapping[str, Stamp])
         if shape in hopeless:
             made.blocked.append(candidate.key)
             continue
+        lifted = board.lift(candidate.held)
         spots = placed(candidate, board)
         if spots is None:
+            board.lay(lifted)
             hopeless.add(shape)
             if not could_run(candidate, board):
                 continue
             made.blocked.append(candidate.key)
             if made.head is None and candidate.required:
                 made.head, future = candidate, _future(candidate, board, stamps)
-        elif made.head is not None and future is not None and not _leaves_room(spots, made.head, future):
+        elif made.head and future and not (candidate.has_begun or _leaves_room(spots, made.head, future)):
             board.undo(spots)
+            board.lay(lifted)
             hopeless.add(shape)
             made.behind.add(candidate.key)
         else:
@@ -73,7 +76,10 @@ def placed(candidate: Candidate, board: Board) -> list[Spot] | None:
     for need in candidate.optional:
         if more := board.place([need]):
             spots += more
-    return spots or None
+    if all(spot.need.promised_by for spot in spots):
+        board.undo(spots)
+        return None
+    return spots
 
 
 def could_run(candidate: Candidate, board: Board) -> bool:

@@ -25,12 +25,21 @@ class Reason:
     """Waiting alone will not help."""
 
 
-def incomplete(obstacle: str) -> Reason:
-    return Reason(f"waits for its gang: {obstacle}", ("incomplete",))
+def incomplete(obstacle: str, lacking: str = "") -> Reason:
+    """Not all its pods are there, or what they mount is not."""
+    return Reason(obstacle, ("incomplete", lacking))
 
 
 def why(candidate: Candidate, board: Board, head: Candidate | None) -> Reason:
     """Why a gang with all its pods has no place."""
+    lifted = board.lift(candidate.held)
+    try:
+        return _why(candidate, board, head)
+    finally:
+        board.lay(lifted)
+
+
+def _why(candidate: Candidate, board: Board, head: Candidate | None) -> Reason:
     rooms = [room for room in board.rooms.values() if room.node.is_known]
     if not rooms:
         return Reason("there is no node yet: the agent of this machine has not registered one", ("no node",))
@@ -170,11 +179,11 @@ def _not_along(need: Need) -> str:
 def _for_now(wanted: Sequence[Need], rooms: Sequence[Room], board: Board, head: Candidate | None) -> Reason:
     fitting, missing = _tried(wanted, board)
     if missing is None:
-        first = f"{head.name} is first in line and needs the room" if head else "others are first"
-        return Reason(f"waits for its turn: {first}", ("turn",))
+        words = f"{head.name} is first in line and needs the room" if head else "others are first in line"
+        return Reason(words, ("turn",))
     words, sign = _busy(missing, _willing(missing, rooms, board), board, fitting)
-    board_words = f"waits for its gang: {len(fitting)} of {len(wanted)} pods fit; {words}"
-    return Reason(board_words if len(wanted) > 1 else words, sign)
+    of_all = f"{len(fitting)} of {len(wanted)} pods fit; " if len(wanted) > 1 else ""
+    return Reason(f"{of_all}{words}", sign)
 
 
 def _tried(wanted: Sequence[Need], board: Board) -> tuple[list[Need], Need | None]:
@@ -206,11 +215,8 @@ def _busy(
     short = amounts.written(name, need.requests[name] - max(0, left.get(name, 0)))
     users = _users(best, name)
     where = "" if len(willing) == 1 else f" on {best.node.name}"
-    in_use = f": in use{where} by {users}" if users else ""
-    return f"waiting for {short} of {amounts.written(name, need.requests[name])} {name}{in_use}", (
-        "busy",
-        name,
-    )
+    in_use = f"in use{where} by {users}" if users else f"not free{where}"
+    return f"{short} of {amounts.written(name, need.requests[name])} {name} {in_use}", ("busy", name)
 
 
 def _left(room: Room, taken: Amounts) -> Amounts:

@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 
 NAME = "default-scheduler"
 PLACE, TELL = Key("", "place"), Key("", "tell")
-ROOTS = ("trainjobs.trainer.kubeflow.org", "jobsets.jobset.x-k8s.io")
+TRAINJOBS, JOBSETS = "trainjobs.trainer.kubeflow.org", "jobsets.jobset.x-k8s.io"
+CLAIMS = "persistentvolumeclaims"
 
 
 def controller(*, relax: bool = False) -> Controller:
@@ -43,11 +44,17 @@ def controller(*, relax: bool = False) -> Controller:
             Watch("pods", _both),
             Watch("nodes", _both),
             Watch("jobs.batch", _both),
-            *(Watch(kind, no_keys) for kind in ROOTS),
+            Watch(CLAIMS, _both),
+            Watch(JOBSETS, _placing),
+            Watch(TRAINJOBS, no_keys),
         ),
         scheduler.reconcile,
         workers=2,
     )
+
+
+def _placing(obj: Object) -> Iterable[Key]:
+    return (PLACE,)
 
 
 def _both(obj: Object) -> Iterable[Key]:
@@ -75,7 +82,9 @@ class Scheduler:
         self.world, self.ledger, self.telling = world, Ledger(relax=self.relax), Telling()
         self.unsure = {}
         learners = {
-            **dict.fromkeys(ROOTS, self.ledger.root),
+            TRAINJOBS: self.ledger.root,
+            JOBSETS: self.ledger.jobset,
+            CLAIMS: self.ledger.claim,
             "jobs.batch": self.ledger.job,
             "nodes": self.ledger.node,
             "pods": self.ledger.pod,
@@ -96,8 +105,8 @@ class Scheduler:
         decision = self._decide(line)
         self.ledger.assume(decision.spots)
         self.ledger.dirty |= held is not None
-        if decision.spots:
-            await self._bind_all(world, decision.spots)
+        if pods := [spot for spot in decision.spots if not spot.need.promised_by]:
+            await self._bind_all(world, pods)
         return Done() if held is None else After(held)
 
     def _decide(self, line: Sequence[Gang]) -> Decision:
@@ -170,7 +179,7 @@ class Scheduler:
 
     def _why(self, gang: Gang) -> reasons.Reason:
         if obstacle := gang.obstacle():
-            return reasons.incomplete(obstacle)
+            return reasons.incomplete(obstacle, gang.lacking)
         candidate = gang.candidate(self.ledger.count)
         return reasons.why(candidate, self.ledger.board, None if self._is_head(gang) else self.head)
 
