@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from trainshed.backend import limits, problems
+from trainshed.backend import limits, parameters, problems
 from trainshed.backend.identities import Identities, Identity
 from trainshed.backend.plane import Plane
 from trainshed.backend.problems import Problem
@@ -159,6 +159,7 @@ def _welcome(request: Request, token: str, identity: Identity) -> Caller:
     rates: limits.Rates = request.app.state.rates
     rates.require(f"tenant {tenant_of(identity.user)}")
     request.state.user = identity.user
+    parameters.require_known(request)
     plane: Plane = request.app.state.plane
     home = home_of(identity.user) or plane.namespace
     return Caller(identity.user, identity.groups, home, plane.as_caller(token))

@@ -110,6 +110,8 @@ def test_filters_choose(rest: httpx.Client, some: list[str], namespace: str) -> 
         ({"name": "job-1"}, 3),
         ({"state": "Running"}, 12),
         ({"state": "Complete"}, 0),
+        ({"state": "suspended"}, 12),
+        ({"state": "FAILED"}, 0),
         ({"created_after": "2000-01-01T00:00:00Z"}, 12),
         ({"created_before": "2000-01-01T00:00:00"}, 0),
     ):
@@ -126,12 +128,32 @@ def test_filters_choose(rest: httpx.Client, some: list[str], namespace: str) -> 
         ({"created_after": "yesterday"}, "created_after"),
         ({"namespace": "../kube-system"}, "namespace"),
         ({"namespace": "a", "all_namespaces": True}, "all_namespaces"),
+        ({"state": "broken"}, "state"),
+        ({"namspace": "a", "x": 1}, "namspace"),
     ],
 )
 def test_a_wrong_parameter_is_named(
     rest: httpx.Client, params: dict[str, str | int | bool], field: str
 ) -> None:
     assert service.problem(rest.get("/api/trainjob", params=params), 422, "invalid")["field"] == field
+
+
+def test_names_of_filters_and_states_that_are_not_known_are_told_with_the_nearest(rest: httpx.Client) -> None:
+    for path, params, message, hint in (
+        ("/api/trainjob", {"stat": "Failed"}, 'there is no parameter "stat"', 'did you mean "state"?'),
+        ("/api/history", {"userId": "a"}, 'there is no parameter "userId"', 'did you mean "user_id"?'),
+        ("/api/trainjob/a/logs", {"tial": 1, "zz": 2}, 'there are no parameters "tial", "zz"', "tail"),
+        ("/api/trainjob/a/status", {"zz": 2}, 'there is no parameter "zz"', "this route takes: namespace"),
+        (
+            "/api/trainjob",
+            {"state": "completed"},
+            "state: must be one of Pending,",
+            'did you mean "Complete"?',
+        ),
+    ):
+        told = service.problem(rest.get(path, params=params), 422, "invalid")
+        assert str(told["message"]).startswith(message)
+        assert hint in told["hint"]
 
 
 # --- one job ------------------------------------------------------------------------------------------------

@@ -104,15 +104,14 @@ def _processes(request: CreateRequest, framework: Framework, resources: Resource
 
 
 def _code(request: CreateRequest, uploaded: Files | None, most: int) -> Code | None:
-    given = [name for name in ("training_code", "files", "git") if getattr(request, name) is not None]
+    given = [name for name in ("training_code", "files", "git") if _is_given(getattr(request, name))]
     given += ["upload"] if uploaded is not None else []
     if len(given) > 1:
         raise Unacceptable(given[1], f"the code is given by {given[0]} already", "give the code in one way")
     if not given and not request.command:
-        raise _no_code()
-    if request.training_code is not None and not request.training_code.strip():
-        raise _no_code()
-    if request.training_code is not None:
+        hint = "give training_code, files, git, an upload, or a command that needs no code"
+        raise Unacceptable("training_code", "there is no code to run", hint)
+    if "training_code" in given and request.training_code is not None:
         return sources.inline("training_code", request.training_code, most)
     if request.files is not None:
         texts = {path: _encoded(path, text) for path, text in request.files.items()}
@@ -122,9 +121,8 @@ def _code(request: CreateRequest, uploaded: Files | None, most: int) -> Code | N
     return uploaded
 
 
-def _no_code() -> Unacceptable:
-    hint = "give training_code, files, git, an upload, or a command that needs no code"
-    return Unacceptable("training_code", "there is no code to run", hint)
+def _is_given(code: object) -> bool:
+    return bool(code.strip()) if isinstance(code, str) else code is not None
 
 
 def _encoded(path: str, text: str) -> bytes:

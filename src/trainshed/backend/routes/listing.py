@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from trainshed.backend import caller as callers
-from trainshed.backend import pages, paging, problems
+from trainshed.backend import nearness, pages, paging, problems
 from trainshed.backend.caller import Caller, CurrentCaller
 from trainshed.backend.following.permits import TRAINER
 from trainshed.backend.index import Index
@@ -24,10 +24,14 @@ router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
 
 JSON_MEDIA = "application/json"
 T = TypeVar("T", bound=Listed)
+STATES = ("Pending", "Waiting", "Running", "Restarting", "Suspended", "Complete", "Failed", "Deleted")
+"""What a filter may name: the states of the contract, the finer phases, and that of the history."""
 
 
 def chosen(
-    state: Annotated[str, Query(max_length=32, description="A state or phase.", examples=["Failed"])] = "",
+    state: Annotated[
+        str, Query(max_length=32, description="A state or phase, in any case.", examples=["Failed"])
+    ] = "",
     framework: Annotated[str, Query(max_length=63, examples=["pytorch"])] = "",
     user_id: Annotated[str, Query(max_length=63, examples=["user123"])] = "",
     name: Annotated[str, Query(max_length=253, description="Part of the name.", examples=["job-2025"])] = "",
@@ -39,13 +43,22 @@ def chosen(
     ] = None,
     created_before: Annotated[datetime | None, Query(examples=["2025-11-06T00:00:00Z"])] = None,
 ) -> Filter:
-    """The filters of a list. Raises 422 for a selector that is none."""
+    """The filters of a list. Raises 422 for a state or a selector that is none."""
     try:
         selectors.parse_labels(label_selector)
     except (faults.Fault, ValueError) as wrong:
         raise problems.invalid("label_selector", f"label_selector: {wrong}") from wrong
     after, before = _utc("created_after", created_after), _utc("created_before", created_before)
-    return Filter(state, framework, user_id, name, label_selector, after, before)
+    return Filter(_state(state), framework, user_id, name, label_selector, after, before)
+
+
+def _state(written: str) -> str:
+    """The state as it is spelt here, however it is written."""
+    found = {one.lower(): one for one in STATES}.get(written.lower(), "")
+    if written and not found:
+        near = nearness.did_you_mean(written, STATES)
+        raise problems.invalid("state", f"state: must be one of {', '.join(STATES)}", near or None)
+    return found
 
 
 def _utc(field: str, moment: datetime | None) -> datetime | None:
