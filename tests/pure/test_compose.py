@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from trainshed.compose import (
     interrupts,
     listening,
     machine,
+    packages,
     processes,
     serverprocess,
     statefile,
@@ -311,3 +313,26 @@ def test_doctor_says_which_limits_hold_and_how_to_get_the_others(
     assert fix in found.fix
     missing = [name for name in ("memory", "cpu", "pids") if name not in ours]
     assert all(name in found.meaning for name in missing)
+
+
+def test_doctor_says_which_frameworks_are_not_here_and_how_to_get_them() -> None:
+    found = ["torch 2.6", "xgboost-cpu 3.0", "mpi4py 4.0"]
+    missing = packages.missing_extras(found, mpirun=lambda: False)
+    assert missing == ["tensorflow", "jax", "mpi"]
+    assert packages.missing_extras(found, mpirun=lambda: True) == ["tensorflow", "jax"]
+    told = machine.judge_frameworks(found, missing)
+    assert told.state == "ok"
+    assert told.found.endswith(
+        "; not here: tensorflow, jax, mpi (pip install 'trainshed[tensorflow,jax,mpi]')"
+    )
+    assert machine.judge_frameworks(found, []).found == "torch 2.6, xgboost-cpu 3.0, mpi4py 4.0"
+    nothing = machine.judge_frameworks([], packages.missing_extras([], mpirun=lambda: True))
+    assert (nothing.state, nothing.fix) == (
+        "limited",
+        "pip install 'trainshed[torch,tensorflow,jax,xgboost,mpi]'",
+    )
+
+
+def test_each_extra_for_pip_is_one_of_ours() -> None:
+    declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert set(packages.EXTRAS) == set(declared["optional-dependencies"])

@@ -169,9 +169,17 @@ def gpus() -> Finding:
 
 def environments() -> Finding:
     found = packages.frameworks()
-    if found:
-        return Finding("frameworks", "ok", ", ".join(found))
-    return Finding("frameworks", "limited", "none in this environment", "training code cannot import one")
+    return judge_frameworks(found, packages.missing_extras(found))
+
+
+def judge_frameworks(found: Sequence[str], missing: Sequence[str]) -> Finding:
+    """Nobody needs all of them: what is missing is told for information, with the way to get it."""
+    install = f"pip install 'trainshed[{','.join(missing)}]'"
+    if not found:
+        meaning = "training code cannot import one"
+        return Finding("frameworks", "limited", "none in this environment", meaning, install)
+    others = f"; not here: {', '.join(missing)} ({install})" if missing else ""
+    return Finding("frameworks", "ok", f"{', '.join(found)}{others}")
 
 
 def config(folder: DataFolder) -> Finding:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import shutil
+import sys
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 FRAMEWORKS = (
     "torch",
@@ -11,11 +14,20 @@ FRAMEWORKS = (
     "tensorflow-cpu",
     "jax",
     "xgboost",
+    "xgboost-cpu",
     "paddlepaddle",
     "mpi4py",
     "deepspeed",
     "mlx",
 )
+EXTRAS = {
+    "torch": ("torch",),
+    "tensorflow": ("tensorflow", "tensorflow-cpu"),
+    "jax": ("jax",),
+    "xgboost": ("xgboost", "xgboost-cpu"),
+    "mpi": ("mpi4py",),
+}
+"""Our extras for pip, and the packages of which one is enough."""
 
 _INSTALLERS = (("apt-get", "apt-get install {}"), ("dnf", "dnf install {}"), ("brew", "brew install {}"))
 _ELSEWHERE = {"kubectl": "see https://kubernetes.io/docs/tasks/tools/"}
@@ -40,3 +52,18 @@ def frameworks() -> list[str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return found
+
+
+def has_mpirun() -> bool:
+    """On the path, or beside the Python of this environment, as wheels bring it."""
+    return shutil.which("mpirun") is not None or Path(sys.prefix, "bin", "mpirun").exists()
+
+
+def missing_extras(found: Collection[str], mpirun: Callable[[], bool] = has_mpirun) -> list[str]:
+    """The extras of which nothing is here, given what `frameworks` found; mpi needs its launcher too."""
+    names = {line.partition(" ")[0] for line in found}
+    return [
+        extra
+        for extra, any_of in EXTRAS.items()
+        if names.isdisjoint(any_of) or (extra == "mpi" and not mpirun())
+    ]
