@@ -8,7 +8,6 @@ import itertools
 import logging
 import resource
 import shutil
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -19,6 +18,7 @@ import msgspec
 from fastapi import FastAPI
 
 from trainshed.aio.tasks import Tasks
+from trainshed.backend import scratch
 from trainshed.backend.following.feed import Feed
 from trainshed.backend.following.permits import Permit, Permits
 from trainshed.backend.following.spool import Spool
@@ -172,9 +172,7 @@ def _open_many() -> None:
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     _open_many()
-    with tempfile.TemporaryDirectory(prefix="trainshed-spool-") as scratch:
-        folder = (settings.data or Path(scratch)) / "spool"
-        folder.mkdir(parents=True, exist_ok=True)
+    with scratch.folder(settings.data, "spool") as folder:
         async with Tasks() as tasks:
             hub = app.state.hub = Hub(
                 index=app.state.index,

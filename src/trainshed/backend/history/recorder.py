@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 from fastapi import FastAPI
 
 from trainshed.aio.tasks import Tasks
+from trainshed.backend import scratch
 from trainshed.backend.history import records
 from trainshed.backend.history.archive import Archive
 from trainshed.backend.history.events import events_of
@@ -156,9 +155,7 @@ def _object(news: News) -> Object:
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     index, client = app.state.index, app.state.plane.own
-    with tempfile.TemporaryDirectory(prefix="trainshed-history-") as scratch:
-        folder = (settings.data or Path(scratch)) / "history"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with scratch.folder(settings.data, "history") as folder:
         store = app.state.history = Store(folder / "jobs.db")
         archive = Archive(client, folder / "logs")
         roots = (settings.kept_logs,) if settings.kept_logs else (archive.root,)
