@@ -20,10 +20,10 @@ GATHER_SECONDS = 0.02
 
 
 async def lines(
-    hub: Hub, row: Row, choice: Choice, last_id: str, permit: Permit, request_id: str
+    hub: Hub, row: Row, choice: Choice, tenant: str, last_id: str, permit: Permit, request_id: str
 ) -> AsyncGenerator[bytes, None]:
     """Events of a job's lines behind an id, to the end of the job."""
-    async with hub.followed(row, choice) as (feed, number):
+    async with hub.followed(row, choice, tenant) as (feed, number):
         yield frames.RETRY
         place = feed.spool.place_of(last_id) if last_id else 0
         if place is None:

@@ -9,6 +9,7 @@ import logging
 import resource
 import shutil
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -35,18 +36,25 @@ log = logging.getLogger(__name__)
 LINGER_SECONDS = 30.0
 """A feed nobody follows goes on for a while: those who come back find it running."""
 MOST_FEEDS = 500
+MOST_FEEDS_OF_ONE = 125
+"""Of one tenant: a quarter, so that nobody keeps all others from following anything."""
+MOST_STREAMS_OF_ONE = 2000
 MOST_BYTES = 1 << 30
 """Of all spools nobody follows."""
 _SWEEP_SECONDS = 60.0
 _AGE_SECONDS = 24 * 3600.0
+_BEGIN_SECONDS = 5.0
+"""Between an answer's head and its body, when nobody follows a feed yet."""
 
 
 @dataclass(slots=True)
 class _Running:
     feed: Feed
     folder: Path
+    tenant: str
+    """Who was the first to follow it, and whose share it uses."""
     task: asyncio.Task[None] | None = None
-    left: float = 0.0
+    left: float = field(default_factory=time.monotonic)
     """When the last follower went."""
 
 
@@ -61,13 +69,15 @@ class Hub:
     ending: asyncio.Event
     bells: set[asyncio.Event] = field(default_factory=set)
     """Of all followers, to be woken when the service ends."""
+    streams: Counter[str] = field(default_factory=Counter)
+    """How many each tenant follows."""
     _running: dict[Path, _Running] = field(default_factory=dict)
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     @asynccontextmanager
-    async def followed(self, row: Row, choice: Choice) -> AsyncIterator[tuple[Feed, int]]:
+    async def followed(self, row: Row, choice: Choice, tenant: str) -> AsyncIterator[tuple[Feed, int]]:
         """The feed of a job, running; and the number under which the follower tells how far it is."""
-        found, number = self._found(row, choice), next(self._numbers)
+        found, number = self._found(row, choice, tenant), next(self._numbers)
         found.feed.followers[number] = found.feed.spool.start
         self._keep_running(found)
         try:
@@ -77,9 +87,9 @@ class Hub:
             found.feed.read_on.set()
             found.left = time.monotonic()
 
-    def has_ended(self, row: Row, choice: Choice, last_id: str) -> bool:
-        """Whether the event of this id was the last one of the stream."""
-        feed = self._found(row, choice).feed
+    def has_ended(self, row: Row, choice: Choice, tenant: str, last_id: str) -> bool:
+        """Whether the event of this id was the last one; else the feed is ready. Raises 429 and 503."""
+        feed = self._found(row, choice, tenant).feed
         return feed.spool.is_over and feed.spool.place_of(last_id) == feed.spool.end
 
     @contextmanager
@@ -96,16 +106,44 @@ class Hub:
             permit.bells.discard(bell.set)
             self.bells.discard(bell)
 
-    def _found(self, row: Row, choice: Choice) -> _Running:
+    @contextmanager
+    def counted(self, tenant: str) -> Iterator[None]:
+        """One stream more of a tenant."""
+        self.streams[tenant] += 1
+        try:
+            yield
+        finally:
+            self.streams[tenant] -= 1
+            if not self.streams[tenant]:
+                del self.streams[tenant]
+
+    def require_room(self, tenant: str) -> None:
+        """Raises 429 for a tenant that follows too much."""
+        if self.streams[tenant] >= MOST_STREAMS_OF_ONE:
+            raise _too_many(f"{MOST_STREAMS_OF_ONE} streams")
+
+    def _found(self, row: Row, choice: Choice, tenant: str) -> _Running:
         folder = self._folder_of(row, choice)
         if folder not in self._running:
-            if len(self._running) >= MOST_FEEDS:
-                self._end_idle(0.0)
-            if len(self._running) >= MOST_FEEDS:
-                raise Problem(503, f"{MOST_FEEDS} jobs are followed already", hint="try again later")
+            self._make_room(tenant)
             feed = Feed(row, choice, Spool(folder), self.index, self.client, self.attic)
-            self._running[folder] = _Running(feed, folder)
+            self._running[folder] = _Running(feed, folder, tenant)
         return self._running[folder]
+
+    def _make_room(self, tenant: str) -> None:
+        """Raises 429 where the tenant follows too many things, 503 where all together do."""
+        if self._feeds_of(tenant) >= MOST_FEEDS_OF_ONE or len(self._running) >= MOST_FEEDS:
+            self._end_idle(_BEGIN_SECONDS)
+        if self._feeds_of(tenant) >= MOST_FEEDS_OF_ONE:
+            raise _too_many(f"{MOST_FEEDS_OF_ONE} jobs, workers or containers")
+        if len(self._running) >= MOST_FEEDS:
+            headers = {"Retry-After": "30"}
+            raise Problem(
+                503, f"{MOST_FEEDS} jobs are followed already", hint="try again later", headers=headers
+            )
+
+    def _feeds_of(self, tenant: str) -> int:
+        return sum(found.tenant == tenant for found in self._running.values())
 
     def _folder_of(self, row: Row, choice: Choice) -> Path:
         # A digest: neither uids nor choices of anybody become paths.
@@ -145,6 +183,12 @@ class Hub:
     def close(self) -> None:
         for found in self._running.values():
             found.feed.spool.close()
+
+
+def _too_many(what: str) -> Problem:
+    hint = "end streams that nobody reads; one without worker and container has the lines of all"
+    headers = {"Retry-After": "30"}
+    return Problem(429, f"too many streams: {what} are followed by you already", hint=hint, headers=headers)
 
 
 def _sweep(root: Path, busy: frozenset[Path]) -> None:

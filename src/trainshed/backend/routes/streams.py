@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from trainshed.backend import caller as callers
 from trainshed.backend import problems, requestids, rows
 from trainshed.backend.caller import Caller, CurrentCaller, Place
 from trainshed.backend.following import followers
@@ -91,12 +92,15 @@ async def lines(
     await need.check(caller)
     workers.require(row, hub.index.pods(row.uid), worker)
     choice = Choice(worker=workers.number(worker), container=container)
-    if last_event_id and hub.has_ended(row, choice, last_event_id):
+    await _require_container(hub, row, choice)
+    tenant = callers.tenant_of(caller.user)
+    # Also without an id: whoever follows too much has to be told before the answer begins.
+    if hub.has_ended(row, choice, tenant, last_event_id):
         return Response(status_code=204)
     request_id = requestids.of(request.scope)
 
     def begin(permit: Permit) -> AsyncGenerator[bytes, None]:
-        return followers.lines(hub, row, choice, last_event_id, permit, request_id)
+        return followers.lines(hub, row, choice, tenant, last_event_id, permit, request_id)
 
     return _streamed(hub, request, caller, need, begin)
 
@@ -143,14 +147,25 @@ async def _row(request: Request, caller: Caller, namespace: str, name: str, uid:
     return kept.row
 
 
+async def _require_container(hub: Hub, row: Row, choice: Choice) -> None:
+    """Raises 404 for a container a finished job never had; before that it may still come."""
+    known = {one.name for pod in hub.index.pods(row.uid) for one in pod.containers}
+    if not choice.container or choice.container in known or not row.is_finished:
+        return
+    if not await hub.attic.runs(row, choice):
+        raise Problem(404, "container: no lines of such a container are there or kept", field="container")
+
+
 def _streamed(hub: Hub, request: Request, caller: Caller, need: Need, begin: Begin) -> StreamingResponse:
     """The stream, for as long as the caller may follow it."""
-    token = request.headers.get("authorization", "")
+    token, tenant = request.headers.get("authorization", ""), callers.tenant_of(caller.user)
+    hub.require_room(tenant)
 
     async def body() -> AsyncIterator[bytes]:
-        async with hub.permits.held(token, caller, need) as permit, aclosing(begin(permit)) as events:
-            async for piece in events:
-                yield piece
+        with hub.counted(tenant):
+            async with hub.permits.held(token, caller, need) as permit, aclosing(begin(permit)) as events:
+                async for piece in events:
+                    yield piece
 
     # Proxies must neither keep nor gather what is meant for now.
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
