@@ -16,6 +16,9 @@ from tests.backend import bodies, service
 from tests.backend.service import Backend
 from tests.backend.test_contract import finished
 from tests.whole import Whole
+from trainshed.backend.following import hub, spool
+from trainshed.backend.history import archive, store
+from trainshed.kube import quantities
 from trainshed.kube.objects import Object
 
 ROOT = Path(__file__).parent.parent.parent
@@ -100,6 +103,13 @@ def test_files_that_repeat_the_code_say_what_it_says() -> None:
     spec.loader.exec_module(manifests)
     for path, objects in manifests.files().items():
         assert [*yaml.safe_load_all(path.read_text())] == objects, f"run scripts/manifests.py: {path}"
+
+
+def test_what_the_backend_keeps_fits_into_its_volume() -> None:
+    [deployment] = yaml.safe_load_all((ROOT / "deploy/base/deployment.yaml").read_text())
+    volumes = {found["name"]: found for found in deployment["spec"]["template"]["spec"]["volumes"]}
+    most = quantities.parse(volumes["data"]["emptyDir"]["sizeLimit"])
+    assert archive.RULE.most_bytes + store.Bounds().bytes + hub.MOST_BYTES + 10 * spool.MOST_BYTES < most
 
 
 def test_the_narrow_role_is_enough(deployed: Whole, narrow: Backend) -> None:
