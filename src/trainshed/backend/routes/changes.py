@@ -15,7 +15,8 @@ from trainshed.backend.models.requests import CreateRequest
 from trainshed.backend.problems import Problem
 from trainshed.backend.rendering import forms, naming, recall, sources
 from trainshed.backend.rendering.wanted import Files, Wanted
-from trainshed.backend.routes.contract import IdempotencyKey, JobName, TheCreator, made
+from trainshed.backend.routes.contract import IdempotencyKey, TheCreator, made
+from trainshed.backend.routes.jobname import JobName
 from trainshed.backend.settings import Settings
 from trainshed.backend.systemmaps import CONFIGMAPS
 from trainshed.kube.objects import Object, dig, text

@@ -6,10 +6,9 @@ import asyncio
 import hashlib
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, File, Form, Header, Path, Request, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Header, Request, UploadFile
 from pydantic import ValidationError
 
-from trainshed.backend import caller as callers
 from trainshed.backend import idempotency, problems, uploads
 from trainshed.backend.caller import Caller, CurrentCaller, JudgedCaller, Place, TheSettings
 from trainshed.backend.creating import Creator
@@ -18,6 +17,7 @@ from trainshed.backend.models.contract import Created, Deleted, Status
 from trainshed.backend.models.requests import CreateRequest
 from trainshed.backend.rendering import sources
 from trainshed.backend.rendering.wanted import Wanted
+from trainshed.backend.routes.jobname import JobName
 from trainshed.client.requests import Delete
 from trainshed.jobs import summary
 from trainshed.kube.objects import JSON, Object, encode, text
@@ -31,12 +31,7 @@ async def the_creator(request: Request) -> Creator:
     return found
 
 
-async def job_name(name: Annotated[str, Path(examples=["user123-job-20251105130000"])]) -> str:
-    return callers.checked_name(name)
-
-
 TheCreator = Annotated[Creator, Depends(the_creator)]
-JobName = Annotated[str, Depends(job_name)]
 IdempotencyKey = Annotated[
     str | None,
     Header(max_length=256, description="Makes retries safe: the same key and body mean the same job."),

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Request, Response
 
-from trainshed.backend import caller as callers
 from trainshed.backend import problems
 from trainshed.backend.caller import CurrentCaller, Place
 from trainshed.backend.details import Details
 from trainshed.backend.models.jobs import JobDetail
+from trainshed.backend.routes.jobname import JobName
 from trainshed.kube.objects import encode
 
 router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
-
-
-def job_name(name: Annotated[str, Path(examples=["user123-job-20251105130000"])]) -> str:
-    return callers.checked_name(name)
-
-
-JobName = Annotated[str, Depends(job_name)]
 
 
 @router.get("/{name}", responses=problems.responses(404), response_model=JobDetail)

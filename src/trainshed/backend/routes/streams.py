@@ -20,7 +20,7 @@ from trainshed.backend.history.store import Store
 from trainshed.backend.joblines.runs import Choice
 from trainshed.backend.problems import Problem
 from trainshed.backend.routes import workers
-from trainshed.backend.routes.detail import JobName
+from trainshed.backend.routes.jobname import JobName
 from trainshed.backend.routes.workers import Worker
 from trainshed.backend.rows import Row
 from trainshed.jobs.summary import TRAINJOBS
