@@ -182,6 +182,7 @@ def _jobs(theirs: Belongings, mine: str) -> Iterator[Object]:
 
 
 def _example(document: Object, schema: Object, route: str) -> Object:
+    schema = schema.get("anyOf", [schema])[0]  # a body that may be left out
     if "$ref" in schema:
         schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     assert schema.get("examples"), f"{route}: its body has no example"
