@@ -71,6 +71,29 @@ def test_a_volume_that_holds_the_jobs_own_folder_must_be_writable() -> None:
 @pytest.mark.parametrize(
     "url",
     [
+        "file:///tmp/code",
+        "file:///repositories/../tmp",
+        "file:///repositories-2/a",
+        "file:///scratch/a",
+        "file://localhost/etc",
+        "/tmp/code",
+        "../code",
+        "~/code",
+    ],
+)
+def test_folders_are_cloned_from_volumes_only(url: str) -> None:
+    empty = {"name": "empty", "mountPath": "/scratch"}
+    shelf = {"name": "shelf", "pvc": "shelf", "mountPath": "/repositories"}
+    found = refusal(training_code=None, git={"url": url}, volumes=[empty, shelf])
+    assert found.field == "git.url"
+    assert "pods do not see this folder" in found.message
+    assert "https" in found.hint
+    rendered(a_body(training_code=None, git={"url": "file:///repositories/a"}, volumes=[shelf]))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
         "https://user:secret@example.com/a.git",
         "https://token@example.com/a.git",
         "ssh://git:pw@example.com/a",

@@ -47,7 +47,11 @@ class VolumeMount(Strict):
 class GitSource(Strict):
     """Code that each node clones before it starts."""
 
-    url: str = Field(max_length=16384, examples=["https://github.com/kubeflow/trainer.git"])
+    url: str = Field(
+        max_length=16384,
+        description="https, http, ssh or git; file:// only under the mountPath of a volume with a pvc.",
+        examples=["https://github.com/kubeflow/trainer.git"],
+    )
     ref: str = Field("", max_length=16384, description="A branch, a tag or a commit.", examples=["master"])
     subfolder: str = Field("", max_length=16384, examples=["examples/pytorch"])
     secret: str = Field(

@@ -104,25 +104,25 @@ def _processes(request: CreateRequest, framework: Framework, resources: Resource
 
 
 def _code(request: CreateRequest, uploaded: Files | None, most: int) -> Code | None:
-    given = [name for name in ("training_code", "files", "git") if _is_given(getattr(request, name))]
+    given = [name for name in ("training_code", "files", "git") if getattr(request, name) is not None]
     given += ["upload"] if uploaded is not None else []
     if len(given) > 1:
         raise Unacceptable(given[1], f"the code is given by {given[0]} already", "give the code in one way")
-    if not given and not request.command:
+    is_blank = request.training_code is not None and not request.training_code.strip()
+    if (not given or is_blank) and not request.command:
         hint = "give training_code, files, git, an upload, or a command that needs no code"
         raise Unacceptable("training_code", "there is no code to run", hint)
-    if "training_code" in given and request.training_code is not None:
+    if request.training_code is not None:
         return sources.inline("training_code", request.training_code, most)
     if request.files is not None:
         texts = {path: _encoded(path, text) for path, text in request.files.items()}
         return sources.files("files", texts, must_start=not request.command, most=most)
     if request.git is not None:
-        return sources.git("git", request.git.url, request.git.ref, request.git.subfolder, request.git.secret)
+        given_git = request.git
+        shelves = [volume.mount_path for volume in request.volumes if volume.pvc]
+        sources.require_reachable("git.url", given_git.url, shelves)
+        return sources.git("git", given_git.url, given_git.ref, given_git.subfolder, given_git.secret)
     return uploaded
-
-
-def _is_given(code: object) -> bool:
-    return bool(code.strip()) if isinstance(code, str) else code is not None
 
 
 def _encoded(path: str, text: str) -> bytes:

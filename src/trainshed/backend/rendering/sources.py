@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Final
 
 from trainshed.backend.rendering import checks
@@ -11,6 +12,10 @@ from trainshed.backend.rendering.wanted import Files, Git, Inline
 from trainshed.jobs.bundle import MOST_BYTES, MOST_FILES
 
 ELSEWHERE: Final = "give the code by git, or put it on a volume and name that in volumes"
+_REACHABLE: Final = (
+    "give an https, ssh or git URL, the code by files or as a zip (/api/trainjob/upload),"
+    " or file:// with a folder under the mountPath of a volume that has a pvc"
+)
 _STARTS: Final = ("train.py", "main.py")
 
 
@@ -47,6 +52,17 @@ def git(field: str, url: str, ref: str, subfolder: str, secret: str) -> Git:
         checks.relative(f"{field}.subfolder", subfolder.rstrip("/"), what="folder") if subfolder else "",
         checks.subdomain(f"{field}.secret", secret) if secret else "",
     )
+
+
+def require_reachable(field: str, url: str, mounted: Sequence[str]) -> None:
+    """A folder is no place to clone from, unless it is on a volume: pods do not see this machine's files."""
+    is_file = url.startswith("file:")
+    path = PurePosixPath("/", url.removeprefix("file:").removeprefix("//").removeprefix("localhost"))
+    if not is_file and not url.startswith(("/", "./", "../", "~")):
+        return
+    on_volume = ".." not in path.parts and any(path.is_relative_to(folder) for folder in mounted)
+    if not is_file or not on_volume:
+        raise Unacceptable(field, f"pods do not see this folder: {checks.shown(url)}", _REACHABLE)
 
 
 def _start(paths: list[str]) -> str:
