@@ -75,6 +75,8 @@ def build(settings: Settings, plane: Plane) -> FastAPI:
     app.state.rates = Rates(settings.rate_per_second, settings.rate_burst)
     app.state.index = Index()
     app.state.creator = Creator(plane, settings, Numbers(), SystemMaps(), app.state.index.learn)
+    app.state.down = dict[str, str]()
+    """The background tasks that do not work at present, with the reason."""
     app.state.ending = asyncio.Event()
     """Set when the service was asked to end: streams end then, so that their requests can."""
     for router in routes.every():

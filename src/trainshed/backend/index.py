@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import bisect
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence, Set
 from contextlib import asynccontextmanager, contextmanager
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from fastapi import FastAPI
@@ -25,9 +26,12 @@ from trainshed.client.requests import ALL, Where
 from trainshed.client.tracker import Change
 from trainshed.jobs import summary
 from trainshed.kube.faults import Fault
+from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig, text
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 JOBSETS = "jobsets.jobset.x-k8s.io"
 MOST_GONE = 10_000
@@ -170,7 +174,7 @@ class Index:
     def _tell(self, before: Row | None, after: Row | None, job: Object) -> None:
         news = News(before, after, job)
         for listener in self._listeners:
-            listener(news)
+            _told(listener, news, news.object)
         found = after or before
         if found is not None:
             self._ring(found.uid)
@@ -207,7 +211,28 @@ class Index:
         if owner is not None:
             self._ring(owner.job_uid)
         for listener in self._pod_listeners:
-            listener(pod)
+            _told(listener, pod, change.object)
+
+    def drop_jobs(self, told: Set[str], listed_at: str) -> None:
+        """What is in no first list of a watch was deleted while nobody watched; later news are none of it."""
+        for row in self.rows():
+            if row.uid not in told and _number(row.revision) <= _number(listed_at):
+                meta = {"uid": row.uid, "namespace": row.namespace, "name": row.name}
+                self.forget({"metadata": meta})
+
+    def drop_pods(self, told: Set[str], listed_at: str) -> None:
+        for known in self._pods.values():
+            for uid, pod in known.items():
+                if uid not in told and not pod.is_gone:
+                    known[uid] = msgspec.structs.replace(pod, is_gone=True)
+
+
+def _told(listener: Callable[[T], None], news: T, about: Object) -> None:
+    """Tell one listener; its trouble is no other's."""
+    try:
+        listener(news)
+    except Exception:
+        log.exception("no note was taken of a change of %s", key_of(about))
 
 
 # --- watching -----------------------------------------------------------------------------------------------
@@ -215,8 +240,8 @@ class Index:
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    async with Tasks() as tasks:
-        tasks.start("index", watch(app.state.plane.own, app.state.index))
+    async with Tasks(down=app.state.down) as tasks:
+        tasks.keep("index", lambda: watch(app.state.plane.own, app.state.index))
         yield
 
 
@@ -224,30 +249,62 @@ async def watch(client: Client, index: Index) -> None:
     """Fill the index for ever; it is `synced` once each kind has been listed."""
     synced = [asyncio.Event() for _ in range(3)]
     async with asyncio.TaskGroup() as group:
-        group.create_task(_fill(client, JOBSETS, "", index.take_jobset, synced[0]))
-        group.create_task(_fill(client, "pods", summary.JOBSET_NAME, index.take_pod, synced[1]))
-        group.create_task(_fill(client, summary.TRAINJOBS, "", index.take_job, synced[2]))
+        group.create_task(_fill(client, Filling(JOBSETS, index.take_jobset, synced[0])))
+        pods = Filling("pods", index.take_pod, synced[1], index.drop_pods, summary.JOBSET_NAME)
+        group.create_task(_fill(client, pods))
+        group.create_task(
+            _fill(client, Filling(summary.TRAINJOBS, index.take_job, synced[2], index.drop_jobs))
+        )
         await asyncio.gather(*(event.wait() for event in synced))
         index.synced.set()
 
 
-async def _fill(
-    client: Client, kind: str, labels: str, take: Callable[[Change], None], synced: asyncio.Event
-) -> None:
+@dataclass(slots=True)
+class Filling:
+    """What one watch does to the index."""
+
+    kind: str
+    take: Callable[[Change], None]
+    synced: asyncio.Event
+    drop: Callable[[Set[str], str], None] = lambda told, listed_at: None
+    labels: str = ""
+    told: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+
+    def see(self, change: Change, revision: str) -> None:
+        if change.type == "SYNCED":
+            if not self.synced.is_set():
+                self.drop(self.told, revision)
+            self.told.clear()
+            self.synced.set()
+            return
+        if not self.synced.is_set():
+            self.told.add(text(change.object, "metadata", "uid"))
+        self._take(change)
+        _thin(change.object)
+
+    def _take(self, change: Change) -> None:
+        try:
+            self.take(change)
+        except Exception as trouble:
+            # Anybody may make an object nobody foresaw; the watch is everybody's.
+            key = key_of(change.object)
+            if key not in self.refused and len(self.refused) < MOST_GONE:
+                self.refused.add(key)
+                log.error("%s %s cannot be read and is left out: %r", self.kind, key, trouble)
+
+
+async def _fill(client: Client, filling: Filling) -> None:
     wait = taken = 0
-    async with client.watch(kind, ALL, Where(labels=labels)) as changes:
+    async with client.watch(filling.kind, ALL, Where(labels=filling.labels)) as changes:
         while True:
             try:
                 change = await anext(changes)
                 wait = 0
-                if change.type == "SYNCED":
-                    synced.set()
-                else:
-                    take(change)
-                    _thin(change.object)
+                filling.see(change, changes.revision)
             except (Fault, Failure) as trouble:
                 wait = min(2 * wait or 1, _LONGEST_WAIT)
-                log.error("cannot watch %s, will try again in %s s: %s", kind, wait, trouble)
+                log.error("cannot watch %s, will try again in %s s: %s", filling.kind, wait, trouble)
                 await asyncio.sleep(wait)
             taken = (taken + 1) % _AT_ONCE
             if not taken:
@@ -263,8 +320,12 @@ def _thin(obj: Object) -> None:
         meta.pop(key, None)
 
 
+def key_of(obj: Object) -> str:
+    return f"{text(obj, 'metadata', 'namespace')}/{text(obj, 'metadata', 'name')}"
+
+
 def _number(revision: str) -> int:
-    return int(revision) if revision.isascii() and revision.isdigit() else 0
+    return whole(revision) or 0
 
 
 def _remove(orders: list[Order], order: Order) -> None:

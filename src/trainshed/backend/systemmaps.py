@@ -70,8 +70,8 @@ class SystemMaps:
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    async with Tasks() as tasks:
-        tasks.start("watch system ConfigMaps", app.state.creator.systems.watch(app.state.plane.own))
+    async with Tasks(down=app.state.down) as tasks:
+        tasks.keep("watch system ConfigMaps", lambda: app.state.creator.systems.watch(app.state.plane.own))
         yield
 
 

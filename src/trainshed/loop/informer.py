@@ -30,6 +30,7 @@ class Informer:
 
     async def run(self) -> None:
         wait = taken = 0
+        self._told.clear()  # another watch tells everything again, but of no deletion before its time
         async with self._client.watch(self.resource, ALL) as watch:
             while True:
                 try:

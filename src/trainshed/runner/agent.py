@@ -139,14 +139,14 @@ class _Agent:
 
     async def start(self) -> None:
         self._tenants.remember(await self._engine.adopt())
-        self._tasks.start("events", self._recorder.run())
+        self._tasks.keep("events", self._recorder.run)
         await self._watch_services()
         await self._registration.register()
         await self._watch_claims()
         await self._watch_pods()
-        self._tasks.start("data of claims", self._reclaiming.run(self._claims))
-        self._tasks.start("leases", self._registration.keep())
-        self._tasks.start("logs kept", self._sweep())
+        self._tasks.keep("data of claims", lambda: self._reclaiming.run(self._claims))
+        self._tasks.keep("leases", self._registration.keep)
+        self._tasks.keep("logs kept", self._sweep)
         await self._serve()
 
     async def _watch_services(self) -> None:
@@ -166,7 +166,7 @@ class _Agent:
 
     async def _follow(self, kind: str, cache: Cache) -> None:
         informer = Informer(self._client, await self._client.resource(kind), cache)
-        self._tasks.start(f"watch {kind}", informer.run())
+        self._tasks.keep(f"watch {kind}", informer.run)
         await informer.synced.wait()
 
     async def _serve(self) -> None:

@@ -66,7 +66,7 @@ class Objects:
                 self._followed[kind] = cache = Cache()
                 cache.listen(lambda before, after, kind=kind: self._tell(kind, after or before))  # type: ignore[misc]
                 informer = Informer(self._client, await self._client.resource(kind), cache)
-                self._tasks.start(f"follow {kind}", informer.run())
+                self._tasks.keep(f"follow {kind}", informer.run)
 
     def _tell(self, kind: str, obj: Object | None) -> None:
         if obj is not None:

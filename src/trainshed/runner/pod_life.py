@@ -178,7 +178,7 @@ class PodLife:
     async def run(self) -> None:
         """Until nothing of the pod is left here, and the server knows how it ended."""
         async with Tasks() as tasks:
-            tasks.start(f"status of {self.namespace}/{self.name}", self._reporter.run())
+            tasks.keep(f"status of {self.namespace}/{self.name}", self._reporter.run)
             if pod_status.is_final(self.pod):
                 await self.clean_up()
             elif self._final is not None:

@@ -71,7 +71,7 @@ class Reporter:
     async def run_for(self, seconds: float, until: asyncio.Event) -> None:
         """Write for some time, or until something happens."""
         async with Tasks() as tasks:
-            tasks.start("last status", self.run())
+            tasks.keep("last status", self.run)
             try:
                 async with asyncio.timeout(seconds):
                     await until.wait()

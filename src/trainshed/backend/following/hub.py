@@ -217,7 +217,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     _open_many()
     with scratch.folder(settings.data, "spool") as folder:
-        async with Tasks() as tasks:
+        async with Tasks(down=app.state.down) as tasks:
             hub = app.state.hub = Hub(
                 index=app.state.index,
                 client=app.state.plane.own,
@@ -227,7 +227,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
                 permits=Permits(tasks),
                 ending=app.state.ending,
             )
-            tasks.start("spools", hub.tend())
+            tasks.keep("spools", hub.tend)
             tasks.start("wake followers at the end", hub.wake_at_end(), forever=False)
             yield
         hub.close()

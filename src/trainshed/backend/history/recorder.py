@@ -163,11 +163,11 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         recorder = Recorder(client, index, store)
         index.listen(recorder.note)
         try:
-            async with Tasks() as tasks:
-                tasks.start("history", recorder.run())
+            async with Tasks(down=app.state.down) as tasks:
+                tasks.keep("history", recorder.run)
                 if not settings.kept_logs:
                     index.listen_to_pods(archive.note)
-                    tasks.start("log archive", archive.run())
+                    tasks.keep("log archive", archive.run)
                 yield
         finally:
             store.close()
