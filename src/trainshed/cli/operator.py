@@ -23,7 +23,7 @@ Kubeconfig = Annotated[
 Controllers = Annotated[
     str,
     typer.Option(
-        metavar="<names>", help="Which ones, with commas: trainjob, jobset, job, scheduler, claims."
+        metavar="<names>", help="Which ones, with commas: trainjob, jobset, job, scheduler, claims, podgc."
     ),
 ]
 LeaseNamespace = Annotated[

@@ -10,11 +10,12 @@ from trainshed.compose.trouble import WRONG_USAGE, Trouble
 from trainshed.controllers.claims.reconcile import controller as claims
 from trainshed.controllers.job.reconcile import controller as job
 from trainshed.controllers.jobset.reconcile import controller as jobset
+from trainshed.controllers.podgc.reconcile import controller as podgc
 from trainshed.controllers.scheduler.reconcile import controller as scheduler
 from trainshed.controllers.trainjob.reconcile import controller as trainjob
 from trainshed.loop.controller import Controller
 
-NAMES = ("trainjob", "jobset", "job", "scheduler", "claims")
+NAMES = ("trainjob", "jobset", "job", "scheduler", "claims", "podgc")
 
 
 def chosen(names: Sequence[str] = NAMES, *, relax: bool = False) -> list[Controller]:
@@ -39,4 +40,6 @@ def _made(name: str, relax: bool) -> Controller:
             return scheduler(relax=relax)
         case "claims":
             return claims()
+        case "podgc":
+            return podgc()
     raise Trouble(f"there is no controller {name!r}", f"there are {', '.join(NAMES)}", WRONG_USAGE)
