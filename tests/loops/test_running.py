@@ -327,3 +327,33 @@ async def test_events_of_the_last_moment_are_still_written(
         await client.create(a_config_map(spy.name))
         await spy.next()
     assert len(await events_of(client, spy.name)) == 20
+
+
+# --- watches ------------------------------------------------------------------------------------------------
+
+
+class Stumbling(HttpTransport):
+    """Fails in a way nobody foresaw when something is first watched."""
+
+    stumbles = 1
+
+    @asynccontextmanager
+    async def stream(self, request: Request, within: float | None = None) -> AsyncIterator[Stream]:
+        if dict(request.query).get("watch") and self.stumbles:
+            self.stumbles -= 1
+            raise ValueError("unforeseen")
+        async with super().stream(request, within) as stream:
+            yield stream
+
+
+async def test_a_watch_that_fails_begins_again_and_misses_nothing(
+    cluster: Cluster, client: Client, spy: Spy
+) -> None:
+    await client.create(a_config_map(spy.name))
+    async with Client(Stumbling(cluster.config())) as stumbling:
+        operator = Operator(stumbling, [spy.controller()])
+        await operator.start()
+        await spy.next()
+        await client.delete("configmaps", spy.name)
+        await spy.until(lambda found: found is None)
+        await operator.stop()

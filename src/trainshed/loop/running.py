@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from trainshed.aio.tasks import Tasks
 from trainshed.client.client import Client
 from trainshed.client.failures import ConnectionFailure, Failure, UnknownKind
 from trainshed.client.requests import Resource
@@ -60,20 +61,16 @@ async def run(
     for line in lines:
         line.listen(caches)
     informers = [Informer(client, resource, cache) for resource, cache in caches.items()]
-    async with asyncio.TaskGroup() as background:
-        tasks = [background.create_task(recorder.run(), name="events")]
-        tasks += [
-            background.create_task(informer.run(), name=f"watch {informer.resource}")
-            for informer in informers
-        ]
+    async with Tasks() as background:
+        background.keep("events", recorder.run)
+        for informer in informers:
+            background.keep(f"watch {informer.resource}", informer.run)
         try:
             await asyncio.gather(*(informer.synced.wait() for informer in informers))
             ready()
             await _lead(client, identity, lease, clock, lambda: _work(lines))
         finally:
             await recorder.drain(_LAST_EVENTS_SECONDS)
-            for task in tasks:
-                task.cancel()
             for line in lines:
                 line.queue.close()
 
