@@ -153,7 +153,8 @@ async def _full(scope: Scope, receive: Receive, send: Send) -> None:
 
 def _too_large(most: int) -> Problem:
     hint = "send fewer or shorter headers, and a shorter query"
-    return Problem(431, f"the request's head is larger than {most} bytes", field="headers", hint=hint)
+    message = f"the request's head is larger than {most} bytes"
+    return Problem(431, message, code="too_large", field="headers", hint=hint)
 
 
 def _too_slow(what: str, seconds: float) -> Problem:
