@@ -88,6 +88,8 @@ async def test_a_name_that_is_taken_is_a_conflict(backend: Backend, namespace: s
         assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
         refused = next(answer for answer in answers if answer.status_code == 409)
         assert service.problem(refused, 409, "conflict")["field"] == "name"
+        told = service.problem(await rest.post(CREATE, json=body), 409, "conflict")
+        assert (told["field"], told["message"]) == ("name", 'there is already a job "mine"')
         await client.get("configmaps", "mine-train-script")
         assert await names(client, "configmaps", PENDING) == set()
 
@@ -121,11 +123,13 @@ async def _nothing(client: Client) -> None:
 
 
 async def test_what_the_server_finds_invalid_leaves_nothing_behind(backend: Backend, namespace: str) -> None:
-    body = bodies.small(namespace, runtime="no-such-runtime")
+    body = bodies.small(namespace, runtime="torch-distribute")
     async with backend.client(namespace) as client, backend.rest_async() as rest:
         answer = await rest.post(CREATE, json=body)
-        assert answer.status_code in (403, 404, 422), answer.text
-        service.problem(answer, answer.status_code, answer.json()["code"])
+        told = service.problem(answer, 422, "invalid")
+        assert told["field"] == "runtime"
+        assert told["message"] == 'runtime: there is no ClusterTrainingRuntime "torch-distribute"'
+        assert told["hint"] == 'did you mean "torch-distributed"?'
         await waits.eventually(lambda: _nothing(client))
 
 
@@ -135,7 +139,8 @@ async def test_a_namespace_of_somebody_else_is_forbidden(backend: Backend, names
         async with backend.rest_async(token) as rest:
             for foreign in ("default", f"{namespace}-not-there"):
                 answer = await rest.post(CREATE, json=bodies.small(foreign))
-                service.problem(answer, 403, "forbidden")
+                told = service.problem(answer, 403, "forbidden")
+                assert f'you may not create training jobs in namespace "{foreign}"' in told["message"]
         assert await client.find("namespaces", f"{namespace}-not-there") is None
 
 

@@ -183,6 +183,7 @@ TheSettings = Annotated[Settings, Depends(the_settings)]
 
 
 async def place(
+    request: Request,
     caller: CurrentCaller,
     namespace: Annotated[
         str | None,
@@ -190,7 +191,9 @@ async def place(
     ] = None,
 ) -> str:
     """The namespace a request is about. Raises 422 for what cannot be one."""
-    return checked_namespace(caller.namespace if namespace is None else namespace)
+    found = checked_namespace(caller.namespace if namespace is None else namespace)
+    request.state.place = found
+    return found
 
 
 def checked_namespace(namespace: str, field: str = "namespace") -> str:

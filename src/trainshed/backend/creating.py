@@ -25,6 +25,7 @@ from trainshed.backend.rendering import naming, trainjob
 from trainshed.backend.rendering.wanted import Wanted
 from trainshed.backend.settings import Settings
 from trainshed.backend.systemmaps import SystemMaps
+from trainshed.client.failures import Failure
 from trainshed.kube import faults
 from trainshed.kube.objects import Object
 
@@ -53,11 +54,35 @@ class Creator:
                 dialect = await self.plane.dialect()
                 wanted = await basing.based(caller.client, wanted, namespace)
                 job = await _Submission(self, caller, wanted, namespace, dialect).run(key)
+        except faults.Fault as refused:
+            raise await self._explained(caller, wanted, namespace, refused) from refused
         except TimeoutError as late:
             hint = "try again; with an idempotency_key no job is made twice"
             raise Problem(504, f"the job was not made in {SECONDS:.0f} seconds", hint=hint) from late
         self.learn(job)
         return job
+
+    async def _explained(
+        self, caller: Caller, wanted: Wanted, namespace: str, refused: faults.Fault
+    ) -> Exception:
+        """A refusal in terms of the job that was asked for, where it can be told in them."""
+        if not isinstance(refused, faults.Forbidden | faults.Invalid | faults.NotFound):
+            return refused
+        if _is_by_role(refused):
+            why = f'you may not create training jobs in namespace "{namespace}": {refused.message}'
+            return Problem(403, why, field="namespace", hint="GET /api/whoami tells your own namespace")
+        try:
+            await basing.runtime(caller.client, wanted.runtime_kind, wanted.runtime, namespace)
+        except Problem as missing:
+            return missing
+        except (faults.Fault, Failure):
+            return refused
+        return refused
+
+
+def _is_by_role(refused: faults.Fault) -> bool:
+    """Whether the caller may not take a step at all; webhooks and quotas refuse what it contains."""
+    return isinstance(refused, faults.Forbidden) and 'is forbidden: User "' in refused.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +129,7 @@ class _Submission:
             try:
                 return await self._making(mark).make(trainjob.render(self.wanted, name, self.dialect))
             except Taken as taken:
-                self._require_another_name(taken)
+                await self._require_another_name(taken)
         raise AssertionError("names do not run out")
 
     # --- with a key: the same job each time ---
@@ -117,7 +142,7 @@ class _Submission:
             try:
                 found = await (self._claimed(claims, claim) if claim.is_pending else self._found(claim))
             except Taken as taken:
-                self._require_another_name(taken)
+                await self._require_another_name(taken)
                 continue
             if found is not None:
                 return found
@@ -151,6 +176,10 @@ class _Submission:
         numbers = self.creator.numbers.of(self.namespace, user, self.creator.now())
         return (naming.job_name(user, second, number) for second, number in numbers)
 
-    def _require_another_name(self, taken: Taken) -> None:
-        if self.wanted.name:
-            raise Problem(409, str(taken), field="name", hint="choose another name, or none") from taken
+    async def _require_another_name(self, taken: Taken) -> None:
+        name = self.wanted.name
+        if not name:
+            return
+        job = await self.caller.client.find(TRAINJOBS, name, self.namespace)
+        why = f'there is already a job "{name}"' if job is not None else str(taken)
+        raise Problem(409, why, field="name", hint="choose another name, or none") from taken

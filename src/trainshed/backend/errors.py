@@ -10,10 +10,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from trainshed.backend import problems, requestids
+from trainshed.backend import problems, requestids, validation
 from trainshed.backend.problems import Problem
 from trainshed.backend.rendering.unacceptable import TooLarge, Unacceptable
 from trainshed.client.failures import Failure
+from trainshed.kube import faults
 from trainshed.kube.faults import Fault
 
 _UNREADABLE = "There was an error parsing the body"
@@ -24,12 +25,12 @@ def handle(app: FastAPI) -> None:
     """Have every error answered by the one body."""
     app.add_exception_handler(Problem, _told(lambda error: cast(Problem, error)))
     app.add_exception_handler(Unacceptable, _told(lambda error: _of_unacceptable(cast(Unacceptable, error))))
-    app.add_exception_handler(Fault, _told(lambda error: problems.of_fault(cast(Fault, error))))
+    app.add_exception_handler(Fault, _tell_fault)
     app.add_exception_handler(Failure, _told(lambda error: problems.of_failure(cast(Failure, error))))
     app.add_exception_handler(HTTPException, _told(lambda error: _of_http(cast(HTTPException, error))))
     app.add_exception_handler(
         RequestValidationError,
-        _told(lambda error: problems.of_validation(cast(RequestValidationError, error).errors())),
+        _told(lambda error: validation.problem(cast(RequestValidationError, error).errors())),
     )
 
 
@@ -40,6 +41,17 @@ def _told(problem_of: Callable[[Exception], Problem]) -> Callable[[Request, Exce
         return JSONResponse(body, problem.status, headers=problem.headers)
 
     return tell
+
+
+async def _tell_fault(request: Request, error: Exception) -> Response:
+    """A job that is not there is told with where it was looked for: the caller may not have said it."""
+    fault, place = cast(Fault, error), str(getattr(request.state, "place", ""))
+    problem = problems.of_fault(fault)
+    if isinstance(fault, faults.NotFound) and fault.kind == "trainjobs" and fault.name and place:
+        hint = "give ?namespace=… if it is in another one; GET /api/history has those that were deleted"
+        problem = Problem(404, f'there is no job "{fault.name}" in namespace "{place}"', hint=hint)
+    body = problem.body(requestids.of(request.scope))
+    return JSONResponse(body, problem.status, headers=problem.headers)
 
 
 def _of_unacceptable(error: Unacceptable) -> Problem:

@@ -94,7 +94,7 @@ def invalid(field: str, message: str, hint: str | None = None) -> Problem:
 
 
 def not_found(what: str, hint: str | None = None) -> Problem:
-    return Problem(404, f"{what} not found", hint=hint)
+    return Problem(404, f"there is no {what}", hint=hint)
 
 
 def of_fault(fault: Fault) -> Problem:
@@ -103,7 +103,8 @@ def of_fault(fault: Fault) -> Problem:
         hint = "delete finished jobs, ask for less, or have the quota raised"
         return Problem(403, fault.message, code="quota_exceeded", hint=hint)
     if isinstance(fault, faults.Unauthorized):
-        return unauthorized("the token is not valid (any more)")
+        hint = "get another one: trainshed token, or POST /api/tenants/{tenant}/tokens"
+        return unauthorized("the token is not valid (any more)", hint)
     if fault.code >= 500:
         return Problem(503, f"the Kubernetes API has trouble: {fault.message}", hint="try again in a moment")
     status = 404 if isinstance(fault, faults.Gone | faults.Expired) else fault.code
@@ -123,33 +124,8 @@ def of_failure(failure: Failure) -> Problem:
     return Problem(status, "the Kubernetes API cannot be reached as this service is set up")
 
 
-def unauthorized(message: str) -> Problem:
-    hint = "send the header Authorization: Bearer <token>"
+def unauthorized(message: str, hint: str = "send the header Authorization: Bearer <token>") -> Problem:
     return Problem(401, message, hint=hint, headers={"WWW-Authenticate": "Bearer"})
-
-
-def of_validation(errors: Sequence[Mapping[str, JSON]]) -> Problem:
-    """The first thing a request's model did not like, by the field's name; the others are counted."""
-    first = errors[0] if errors else {}
-    place = [part for part in first.get("loc") or ()]
-    source, names = (str(place[0]), _said(place)) if place else ("", [])
-    message = str(first.get("msg") or "the request does not fit").removeprefix("Value error, ")
-    if first.get("type") == "json_invalid":
-        return Problem(422, f"the body is not JSON: {message}", field="body")
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    field = field_path(names) or source or None
-    hint = "send JSON, with the header Content-Type: application/json" if place == ["body"] else None
-    return Problem(422, f"{field}: {message}{more}" if field else message + more, field=field, hint=hint)
-
-
-def _said(place: Sequence[str | int]) -> Sequence[str | int]:
-    """The place in the caller's terms: a parameter is one word, forms that were tried are no part."""
-    if place[0] != "body":
-        return place[1:2]
-    return [part for part in place[1:] if part not in _FORMS and "[" not in str(part)]
-
-
-_FORMS = ("str", "int", "float", "bool")
 
 
 def field_path(names: Sequence[str | int]) -> str:

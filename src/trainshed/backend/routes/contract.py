@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, File, Form, Header, Request, UploadFile
 from pydantic import ValidationError
 
-from trainshed.backend import idempotency, problems, uploads
+from trainshed.backend import idempotency, problems, uploads, validation
 from trainshed.backend.caller import Caller, CurrentCaller, JudgedCaller, Place, TheSettings
 from trainshed.backend.creating import Creator
 from trainshed.backend.making import TRAINJOBS
@@ -79,7 +79,7 @@ def _read(request: str) -> CreateRequest:
         return CreateRequest.model_validate_json(request)
     except ValidationError as wrong:
         errors = [{**error, "loc": ("body", *error["loc"])} for error in wrong.errors(include_url=False)]
-        raise problems.of_validation(errors) from wrong
+        raise validation.problem(errors) from wrong
 
 
 async def made(creator: Creator, caller: Caller, wanted: Wanted, given: str, said: JSON) -> Created:

@@ -58,9 +58,9 @@ async def entry(
     """A job of the history the caller may see; whoever may not is told that there is none."""
     found = history.find(uid)
     if found is None or not await caller.may("get", "trainjobs", found.namespace, found.name, group=TRAINER):
-        raise problems.not_found("a job with that uid")
+        raise problems.not_found("job with that uid")
     if found.created < await births.born(plane.own, found.namespace):
-        raise problems.not_found("a job with that uid")
+        raise problems.not_found("job with that uid")
     return found
 
 
@@ -72,7 +72,7 @@ async def detail(found: TheEntry, history: TheHistory) -> Response:
     """All that is left of a job: verdict, times, pods, attempts, events."""
     body = await details.of_history(history, found.uid, datetime.now(UTC))
     if body is None:
-        raise problems.not_found("a job with that uid")
+        raise problems.not_found("job with that uid")
     return Response(encode(body), media_type=JSON_MEDIA)
 
 
