@@ -6,6 +6,7 @@ import asyncio
 import functools
 import io
 import json
+import re
 import zipfile
 
 import httpx
@@ -131,6 +132,16 @@ async def test_what_the_server_finds_invalid_leaves_nothing_behind(backend: Back
         assert told["message"] == 'runtime: there is no ClusterTrainingRuntime "torch-distribute"'
         assert told["hint"] == 'did you mean "torch-distributed"?'
         await waits.eventually(lambda: _nothing(client))
+
+
+async def test_a_refused_job_leaves_its_number_to_the_next(backend: Backend, namespace: str) -> None:
+    async with backend.client(namespace) as client, backend.rest_async() as rest:
+        service.ok(await rest.post(CREATE, json=bodies.small(namespace, suspend=True, name="first")))
+        bad = bodies.small(namespace, runtime="no-such-runtime")
+        service.problem(await rest.post(CREATE, json=bad), 422, "invalid")
+        made = service.ok(await rest.post(CREATE, json=bodies.small(namespace, suspend=True)))
+        assert re.fullmatch(r"user123-job-\d{14}", made["trainjob_name"])
+        assert await names(client, "trainjobs") == {"first", made["trainjob_name"]}
 
 
 async def test_a_namespace_of_somebody_else_is_forbidden(backend: Backend, namespace: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 
@@ -21,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.backend.service import Backend
 from trainshed.backend import docpage
+from trainshed.backend.routes.summaries import SUMMARIES
 from trainshed.kube.objects import JSON, Object, dig
 
 ANSWER_SECONDS = 60
@@ -117,6 +119,20 @@ def _good(operation: Object) -> Object:
 
 def is_binary(content: Object) -> bool:
     return bool(dig(content, "schema", "format") == "binary")
+
+
+def test_every_route_says_what_it_does_in_a_few_plain_words(document: Object) -> None:
+    shown = {name: operation["summary"] for name, operation in operations(document)}
+    assert shown == {name: SUMMARIES.get(name) for name in shown}
+    assert set(shown) == set(SUMMARIES)
+
+
+def test_the_line_to_upload_an_archive_can_be_sent(document: Object) -> None:
+    page = html.unescape(docpage.page(document))
+    line = next(part for part in page.split("<pre>") if "/api/trainjob/upload" in part.split("</pre>")[0])
+    assert "-F archive=@code.zip" in line
+    assert '-F \'request={"user_id":' in line
+    assert "Content-Type" not in line.split("</pre>")[0]
 
 
 def test_the_page_for_people_names_every_route_and_loads_nothing(backend: Backend, document: Object) -> None:

@@ -20,6 +20,7 @@ from trainshed.backend.limits import BodyLimit, Rates
 from trainshed.backend.metrics import ApiMetrics, Measured
 from trainshed.backend.numbers import Numbers
 from trainshed.backend.plane import Plane
+from trainshed.backend.routes.summaries import SUMMARIES
 from trainshed.backend.settings import Settings
 from trainshed.backend.systemmaps import SystemMaps
 from trainshed.kube.objects import Object
@@ -45,15 +46,20 @@ class Service(FastAPI):
         """The document; FastAPI has problems of a stream in its media type, but they come as JSON."""
         is_new = self.openapi_schema is None
         document: Object = super().openapi()
-        for operation in _operations(document) if is_new else ():
+        for name, operation in _operations(document).items() if is_new else ():
+            operation["summary"] = SUMMARIES.get(name, operation.get("summary", name))
             for status, answer in operation["responses"].items():
                 if int(status) >= 400 and (content := answer.get("content")):
                     answer["content"] = {"application/json": next(iter(content.values()))}
         return document
 
 
-def _operations(document: Object) -> list[Object]:
-    return [operation for methods in document["paths"].values() for operation in methods.values()]
+def _operations(document: Object) -> dict[str, Object]:
+    return {
+        f"{method.upper()} {path}": operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
 
 
 def build(settings: Settings, plane: Plane) -> FastAPI:

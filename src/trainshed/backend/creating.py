@@ -80,6 +80,12 @@ class Creator:
         return refused
 
 
+def _noted(one: tuple[datetime, int], given: list[tuple[datetime, int]] | None) -> tuple[datetime, int]:
+    if given is not None:
+        given.append(one)
+    return one
+
+
 def _is_by_role(refused: faults.Fault) -> bool:
     """Whether the caller may not take a step at all; webhooks and quotas refuse what it contains."""
     return isinstance(refused, faults.Forbidden) and 'is forbidden: User "' in refused.message
@@ -124,12 +130,16 @@ class _Submission:
     # --- without a key: a new job each time ---
 
     async def _once(self) -> Object:
-        mark = secrets.token_hex(8)
-        for name in self._names():
+        mark, given = secrets.token_hex(8), list[tuple[datetime, int]]()
+        for name in self._names(given):
             try:
                 return await self._making(mark).make(trainjob.render(self.wanted, name, self.dialect))
             except Taken as taken:
                 await self._require_another_name(taken)
+            except faults.Fault:
+                for second, number in given[-1:]:
+                    self.creator.numbers.give_back(self.namespace, self.wanted.user, second, number)
+                raise
         raise AssertionError("names do not run out")
 
     # --- with a key: the same job each time ---
@@ -169,12 +179,13 @@ class _Submission:
     def _making(self, mark: str) -> Making:
         return Making(self.caller.client, self.namespace, mark)
 
-    def _names(self) -> Iterator[str]:
+    def _names(self, given: list[tuple[datetime, int]] | None = None) -> Iterator[str]:
+        """Names to try; the numbers in them are put into `given`."""
         if self.wanted.name:
             return itertools.repeat(self.wanted.name)
         user = self.wanted.user
         numbers = self.creator.numbers.of(self.namespace, user, self.creator.now())
-        return (naming.job_name(user, second, number) for second, number in numbers)
+        return (naming.job_name(user, *_noted(one, given)) for one in numbers)
 
     async def _require_another_name(self, taken: Taken) -> None:
         name = self.wanted.name

@@ -86,8 +86,20 @@ def _curl(document: Object, method: str, path: str, operation: Object) -> str:
     body = example(document, _content(operation.get("requestBody") or {}))
     if body is not None:
         words += ["-H", "Content-Type: application/json", "-d", json.dumps(body, ensure_ascii=False)]
+    words += _form(document, operation)
     line = " ".join(shlex.quote(word) for word in words)
     return f'{line} "$URL{path}"'.replace("'Authorization: Bearer $TOKEN'", '"Authorization: Bearer $TOKEN"')
+
+
+def _form(document: Object, operation: Object) -> list[str]:
+    """The fields of a form: a file is sent from where the caller has it, texts as their example."""
+    schema = dig(operation, "requestBody", "content", "multipart/form-data", "schema")
+    fields: Object = _resolved(document, schema).get("properties") or {} if isinstance(schema, dict) else {}
+    words: list[str] = []
+    for name, field in fields.items():
+        value = _of_schema(document, field, _DEEPEST)
+        words += ["-F", f"{name}=@code.zip" if value is None else f"{name}={value}"]
+    return words
 
 
 def _shown(title: str, example: JSON) -> str:

@@ -27,6 +27,12 @@ class Numbers:
             else:
                 yield second, number
 
+    def give_back(self, namespace: str, user: str, second: datetime, number: int) -> None:
+        """Let the next one have a number of which nothing came; only the last one given is free again."""
+        key = (namespace, user, second)
+        if self._given.get(key) == number:
+            self._given[key] = number - 1
+
     def _next(self, key: tuple[str, str, datetime]) -> int:
         number = self._given.get(key, 0) + 1
         self._given[key] = min(number, MOST + 1)
