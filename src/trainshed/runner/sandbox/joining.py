@@ -166,7 +166,7 @@ class _Terminal:
 def _become(ends: _Pipes | _Terminal, argv: list[str], env: dict[str, str], run: Run) -> None:
     os.setsid()
     ends.wear()
-    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGCHLD):
+    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         os.chdir(run.workdir)
