@@ -38,4 +38,5 @@ fi
 tell "It stays up, to look around"
 printf 'kubeconfig  %s\n' "$KUBECONFIG"
 printf 'use it      export KUBECONFIG=%s; kubectl get pods\n' "$KUBECONFIG"
+printf 'REST API    %s/docs\n' "$("$trainshed" url)"
 printf 'stop it     TRAINSHED_HOME=%s %s down\n' "$TRAINSHED_HOME" "$trainshed"
