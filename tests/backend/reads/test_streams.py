@@ -111,6 +111,10 @@ def test_a_namesake_shows_only_its_own_lines(
     text = rest.get(f"/api/trainjob/{name}/logs/download", params={"namespace": "default"}).text
     assert "from the first" not in text
 
+    until = time.monotonic() + service.ANSWER_SECONDS
+    while rest.get(f"/api/history/{first['metadata']['uid']}").status_code == 404:
+        assert time.monotonic() < until, "a deleted job is in the history a moment later"
+        time.sleep(0.05)
     asked = sse.lines_of(rest, name, uid=first["metadata"]["uid"])
     assert asked.to_the_end()["uid"] == first["metadata"]["uid"]
     assert asked.lines() == ["from the first"]
