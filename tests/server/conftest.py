@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     try:
         yield server
         assert server.stop() == 0, server.log
+    finally:
+        if server.process is not None and server.process.poll() is None:
+            server.kill()
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[Server]:
+    """A server of this test's own; ended by its process id whatever happens."""
+    server = Server(tmp_path / "mortal")
+    try:
+        yield server
+        assert "Traceback" not in server.log, server.log[-4000:]
     finally:
         if server.process is not None and server.process.poll() is None:
             server.kill()

@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -28,18 +26,6 @@ ROUNDS = 8
 SECONDS = 60.0
 SPACE = "crash"
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-
-
-@pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[Server]:
-    """A server of this test's own; ended by its process id whatever happens."""
-    server = Server(tmp_path / "mortal")
-    try:
-        yield server
-        assert "Traceback" not in server.log, server.log[-4000:]
-    finally:
-        if server.process is not None and server.process.poll() is None:
-            server.kill()
 
 
 @pytest.mark.timeout(240)

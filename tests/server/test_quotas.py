@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,17 +17,6 @@ from trainshed.kube.objects import Object
 
 SPACE = "counted"
 LIMIT = 60
-
-
-@pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path / "mortal")
-    try:
-        yield server
-        assert "Traceback" not in server.log, server.log[-4000:]
-    finally:
-        if server.process is not None and server.process.poll() is None:
-            server.kill()
 
 
 @pytest.mark.timeout(180)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from trainshed.backend import pages
 from trainshed.backend.rows import Row
 from trainshed.kube.objects import Object
 
+_STATUS = (
+    "trainjob_name",
+    "namespace",
+    "uid",
+    "state",
+    "phase",
+    "message",
+    "created_at",
+    "completed_at",
+)
+"""What of a job in a list changes while it runs, and which job that is."""
+
 
 def status_of(row: Row) -> Object:
-    return {
-        "trainjob_name": row.name,
-        "namespace": row.namespace,
-        "uid": row.uid,
-        "state": row.state,
-        "phase": row.phase,
-        "message": row.message,
-        "created_at": row.created,
-        "completed_at": row.finished or None,
-    }
+    whole = pages.job(row)
+    return {name: whole[name] for name in _STATUS}
 
 
 def verdict_of(row: Row, *, deleted: bool) -> Object:

@@ -12,7 +12,7 @@ from trainshed.backend.models.parts import Strict
 from trainshed.backend.tenancy import objects, reading
 from trainshed.backend.tenancy import tokens as tenancy_tokens
 from trainshed.kube import names, quantities
-from trainshed.kube.objects import dig, text
+from trainshed.kube.objects import Object, dig, text
 
 _CREATED = "2026-11-05T13:00:00Z"
 _QUOTA: JsonDict = {"cpu": "16", "memory": "64Gi", "gpus": 4, "pods": 50, "jobs": 20}
@@ -209,20 +209,21 @@ class TokenRequestBody(Strict):
     )
 
 
+_TOKEN: Object = {
+    "id": "token-5f3a1c9b7d2e",
+    "tenant": "user-123",
+    "description": "laptop",
+    "issued_by": "admin",
+    "created_at": _CREATED,
+    "expires_at": "2026-12-05T13:00:00Z",
+    "expired": False,
+}
+
+
 class TokenBody(BaseModel):
     """A token without itself."""
 
-    model_config = _shown(
-        {
-            "id": "token-5f3a1c9b7d2e",
-            "tenant": "user-123",
-            "description": "laptop",
-            "issued_by": "admin",
-            "created_at": _CREATED,
-            "expires_at": "2026-12-05T13:00:00Z",
-            "expired": False,
-        }
-    )
+    model_config = _shown(_TOKEN)
 
     id: str
     tenant: str
@@ -253,18 +254,7 @@ def _told(token: tenancy_tokens.Token, tenant: str) -> dict[str, str | bool | No
 class TokenIssued(TokenBody):
     """The only time the token itself is shown."""
 
-    model_config = _shown(
-        {
-            "id": "token-5f3a1c9b7d2e",
-            "tenant": "user-123",
-            "description": "laptop",
-            "issued_by": "admin",
-            "created_at": _CREATED,
-            "expires_at": "2026-12-05T13:00:00Z",
-            "expired": False,
-            "token": "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ0ZW5hbnQifQ.c2lnbmF0dXJl",
-        }
-    )
+    model_config = _shown({**_TOKEN, "token": "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ0ZW5hbnQifQ.c2lnbmF0dXJl"})
 
     token: str
 
