@@ -6,8 +6,8 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -54,19 +54,23 @@ class Recorder:
     store: Store
     _new: dict[str, Row] = field(default_factory=dict)
     _ended: dict[str, _Task] = field(default_factory=dict)
+    _one: asyncio.Event = field(default_factory=asyncio.Event)
+    """There are new ones."""
     _some: asyncio.Event = field(default_factory=asyncio.Event)
+    """There are ended ones."""
 
     def note(self, news: News) -> None:
         """Called for each change of a TrainJob; only takes note of what is to be written."""
         before, after = news.before, news.after
         if after is not None and before is None:
             self._new[after.uid] = after
+            self._one.set()
         if after is None and before is not None:
             deleted = ages.timestamp(datetime.now(UTC))
             self._ended[before.uid] = _Task(before, _object(news), deleted, time.monotonic())
         elif after is not None and self._has_just_ended(before, after):
             self._ended[after.uid] = _Task(after, _object(news), due=time.monotonic() + _SETTLE_SECONDS)
-        if self._new or self._ended:
+        if self._ended:
             self._some.set()
 
     def _has_just_ended(self, before: Row | None, after: Row) -> bool:
@@ -81,25 +85,31 @@ class Recorder:
         while True:
             await self._some.wait()
             self._some.clear()
-            try:
-                await self._begin()
-                for task in self._due():
+            for task in self._due():
+                with _told():
                     await self._record(task)
-            except sqlite3.Error as trouble:
-                log.error("the history cannot be written: %s", trouble)
             if self._ended:
                 await asyncio.sleep(_SETTLE_SECONDS / 2)
                 self._some.set()
+
+    async def begin(self) -> None:
+        """Take note of new jobs at once, however many ended ones there are to be written down."""
+        while True:
+            await self._one.wait()
+            self._one.clear()
+            new, self._new = self._new, {}
+            with _told():
+                await self.store.begin(row for row in new.values() if not self._is_gone(row.uid))
 
     def _due(self) -> list[_Task]:
         now = time.monotonic()
         found = [uid for uid, task in self._ended.items() if task.due <= now][:_AT_ONCE]
         return [self._ended.pop(uid) for uid in found]
 
-    async def _begin(self) -> None:
-        new, self._new = self._new, {}
-        if new:
-            await self.store.begin(new.values())
+    def _is_gone(self, uid: str) -> bool:
+        """Whether its deletion is written down already: then there is nothing left to miss."""
+        found = self.store.find(uid)
+        return found is not None and bool(found.deleted)
 
     async def _find_vanished(self) -> None:
         """Jobs that were there when the service last ran and are not any more."""
@@ -142,6 +152,14 @@ class Recorder:
         return pods | self.index.jobset_uids(row.uid) | {row.uid}
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as trouble:
+        log.error("the history cannot be written: %s", trouble)
+
+
 def _object(news: News) -> Object:
     """The object as it is now: whoever watches thins it out afterwards."""
     found: Object = copied(news.object)
@@ -165,6 +183,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
             async with Tasks(down=app.state.down) as tasks:
                 tasks.keep("history", recorder.run)
+                tasks.keep("history of new jobs", recorder.begin)
                 if not settings.kept_logs:
                     index.listen_to_pods(archive.note)
                     tasks.keep("log archive", archive.run)
