@@ -14,12 +14,36 @@ class Family:
     types: tuple[str, ...]
     container: str
     """The container that trains; MPIJobs may call it anything."""
+    port_name: str
+    port: int
+    """What the default container serves its peers on, unless it has a port of that name."""
+    restart_policy: str = "Never"
+    """Of replicas that name none."""
+    adds_port: bool = True
+    has_services: bool = True
+    folds_case: bool = True
+    """Are `worker` and `WORKER` taken for `Worker`?"""
+    optional_types: tuple[str, ...] = ()
+    """Types of which there are none unless their number is given."""
+    tells_selector: bool = False
+    """Does its status say how to find the pods of a type, as autoscalers ask?"""
+    honours_manager: bool = True
+    """Does it leave jobs alone that are managed by somebody else?"""
     has_webhook: bool = True
     checks_types: bool = True
     one_master: bool = False
     needs_master: bool = False
     checks_manager: bool = True
     quotes_container: bool = False
+
+    @property
+    def singular(self) -> str:
+        return self.kind.lower()
+
+    @property
+    def operator(self) -> str:
+        """The controller of the kind, as labels and events name it."""
+        return f"{self.singular}-controller"
 
     @property
     def webhook(self) -> str:
@@ -31,7 +55,16 @@ class Family:
 
 
 PYTORCH = Family(
-    "PyTorchJob", "pytorchjobs", "pytorchReplicaSpecs", ("Master", "Worker"), "pytorch", one_master=True
+    "PyTorchJob",
+    "pytorchjobs",
+    "pytorchReplicaSpecs",
+    ("Master", "Worker"),
+    "pytorch",
+    "pytorchjob-port",
+    23456,
+    "OnFailure",
+    tells_selector=True,
+    one_master=True,
 )
 TENSORFLOW = Family(
     "TFJob",
@@ -39,6 +72,8 @@ TENSORFLOW = Family(
     "tfReplicaSpecs",
     ("Chief", "Master", "Worker", "PS", "Evaluator"),
     "tensorflow",
+    "tfjob-port",
+    2222,
     checks_types=False,
 )
 XGBOOST = Family(
@@ -47,20 +82,57 @@ XGBOOST = Family(
     "xgbReplicaSpecs",
     ("Master", "Worker"),
     "xgboost",
+    "xgboostjob-port",
+    9999,
     one_master=True,
     needs_master=True,
 )
 PADDLE = Family(
-    "PaddleJob", "paddlejobs", "paddleReplicaSpecs", ("Master", "Worker"), "paddle", quotes_container=True
+    "PaddleJob",
+    "paddlejobs",
+    "paddleReplicaSpecs",
+    ("Master", "Worker"),
+    "paddle",
+    "master",
+    36543,
+    "OnFailure",
+    tells_selector=True,
+    quotes_container=True,
 )
-JAX = Family("JAXJob", "jaxjobs", "jaxReplicaSpecs", ("Worker",), "jax", checks_manager=False)
-MPI = Family("MPIJob", "mpijobs", "mpiReplicaSpecs", ("Launcher", "Worker"), "mpi", has_webhook=False)
+JAX = Family(
+    "JAXJob",
+    "jaxjobs",
+    "jaxReplicaSpecs",
+    ("Worker",),
+    "jax",
+    "jaxjob-port",
+    6666,
+    tells_selector=True,
+    honours_manager=False,
+    checks_manager=False,
+)
+MPI = Family(
+    "MPIJob",
+    "mpijobs",
+    "mpiReplicaSpecs",
+    ("Launcher", "Worker"),
+    "mpi",
+    "mpi-port",
+    9999,
+    adds_port=False,
+    has_services=False,
+    folds_case=False,
+    optional_types=("Worker",),
+    has_webhook=False,
+)
 MXNET = Family(
     "MXJob",
     "mxjobs",
     "mxReplicaSpecs",
     ("Scheduler", "Server", "Worker", "TunerTracker", "TunerServer", "Tuner"),
     "mxnet",
+    "mxjob-port",
+    9091,
     has_webhook=False,
 )
 FAMILIES = (PYTORCH, TENSORFLOW, XGBOOST, PADDLE, JAX, MPI, MXNET)
