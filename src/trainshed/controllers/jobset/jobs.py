@@ -10,7 +10,7 @@ from trainshed.controllers.jobset.ownership import owner_of
 from trainshed.controllers.jobset.replicated import ReplicatedJob
 from trainshed.kinds.jobset import labels, naming
 from trainshed.kinds.jobset.policies import coordinator_endpoint
-from trainshed.kinds.reading import child, mapping, number, sequence
+from trainshed.kinds.reading import child, fill, mapping, number, sequence
 from trainshed.kube.objects import Object, copied, without
 
 
@@ -64,6 +64,9 @@ def _spec(jobset: Object, job: ReplicatedJob, marks: dict[str, str], notes: dict
     spec["suspend"] = suspension.is_suspended(jobset)
     template = child(spec, "template")
     pod = child(template, "spec")
+    # The server has filled these in, unless it is one without the webhook of JobSets.
+    fill(spec, completionMode="Indexed")
+    fill(pod, restartPolicy="OnFailure")
     template["metadata"] = mapping(template, "metadata") | _marked(
         mapping(template, "metadata"), marks | _priority(pod), notes
     )
