@@ -58,7 +58,8 @@ def test_labels_and_annotations_of_the_template_stay_and_those_of_the_jobset_sta
 def test_what_the_webhook_of_jobsets_fills_in_is_there_without_it_too() -> None:
     """On a cluster that has the definitions alone, Jobs without a restart policy would be refused."""
     job = a_rjob()["template"]["spec"]
-    assert "completionMode" not in job and "restartPolicy" not in job["template"]["spec"]
+    assert "completionMode" not in job
+    assert "restartPolicy" not in job["template"]["spec"]
     spec = made(a_rjob(), name="js-a-0")["spec"]
     assert (spec["completionMode"], spec["template"]["spec"]["restartPolicy"]) == ("Indexed", "OnFailure")
 
