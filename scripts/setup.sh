@@ -73,7 +73,7 @@ pip() {
 }
 
 if [ "${2:-}" = frameworks ]; then
-    echo "installing TensorFlow, JAX, XGBoost and MPI into $venv, for the examples' tests"
+    echo "installing TensorFlow, JAX, XGBoost, Paddle and MPI into $venv, for the examples' tests"
     pip install --constraint constraints.txt --group frameworks
     exit
 fi

@@ -316,7 +316,7 @@ def test_doctor_says_which_limits_hold_and_how_to_get_the_others(
 
 
 def test_doctor_says_which_frameworks_are_not_here_and_how_to_get_them() -> None:
-    found = ["torch 2.6", "xgboost-cpu 3.0", "mpi4py 4.0"]
+    found = ["torch 2.6", "xgboost-cpu 3.0", "mpi4py 4.0", "paddlepaddle 3.3"]
     missing = packages.missing_extras(found, mpirun=lambda: False)
     assert missing == ["tensorflow", "jax", "mpi"]
     assert packages.missing_extras(found, mpirun=lambda: True) == ["tensorflow", "jax"]
@@ -325,11 +325,14 @@ def test_doctor_says_which_frameworks_are_not_here_and_how_to_get_them() -> None
     assert told.found.endswith(
         "; not here: tensorflow, jax, mpi (pip install 'trainshed[tensorflow,jax,mpi]')"
     )
-    assert machine.judge_frameworks(found, []).found == "torch 2.6, xgboost-cpu 3.0, mpi4py 4.0"
+    assert (
+        machine.judge_frameworks(found, []).found
+        == "torch 2.6, xgboost-cpu 3.0, mpi4py 4.0, paddlepaddle 3.3"
+    )
     nothing = machine.judge_frameworks([], packages.missing_extras([], mpirun=lambda: True))
     assert (nothing.state, nothing.fix) == (
         "limited",
-        "pip install 'trainshed[torch,tensorflow,jax,xgboost,mpi]'",
+        "pip install 'trainshed[torch,tensorflow,jax,xgboost,mpi,paddle]'",
     )
 
 

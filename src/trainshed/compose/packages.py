@@ -26,6 +26,7 @@ EXTRAS = {
     "jax": ("jax",),
     "xgboost": ("xgboost", "xgboost-cpu"),
     "mpi": ("mpi4py",),
+    "paddle": ("paddlepaddle",),
 }
 """Our extras for pip, and the packages of which one is enough."""
 
