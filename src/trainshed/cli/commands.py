@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from trainshed.cli import (
+    apply,
     changes,
     describe,
     doctor,
@@ -51,6 +52,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "run": running.run,
+    "apply": apply.apply,
     "get": get.get,
     "describe": describe.describe,
     "logs": joblogs.logs,

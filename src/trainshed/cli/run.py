@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trainshed.cli import console, invocation, target
+from trainshed.cli import console, invocation, starting, target
 from trainshed.cli import runoptions as options
 from trainshed.cli.options import DataDir, Verbose
-from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
-from trainshed.compose import environments, lifecycle
-from trainshed.compose.listening import Listen
+from trainshed.cli.target import Context, Kubeconfig, Namespace
+from trainshed.compose import environments
 from trainshed.compose.trouble import FAILED, HERE, PROGRAM, Trouble
 from trainshed.jobs import submission
 from trainshed.jobs.submission import Submission
@@ -74,7 +73,7 @@ def run(
         ttl_seconds=ttl,
         retries=options.retries(retries, runtime),
     )
-    _start_if_needed(where)
+    starting.if_needed(where)
     # Only here: a real cluster has nothing of the kind.
     remedy = (
         f"run it here all the same with {invocation.command('up', '--relax')}" if where.is_embedded else ""
@@ -84,18 +83,6 @@ def run(
 
 def _suffix() -> str:
     return "".join(random.choices(_ALPHABET, k=4))
-
-
-def _start_if_needed(where: Target) -> None:
-    if not where.is_embedded:
-        return
-    try:
-        lifecycle.start(where.folder, Listen(None, None), lambda state: console.say(f"started {state.url}"))
-    except Trouble as trouble:
-        # Settings that became bad keep nobody from using what already runs.
-        if not lifecycle.find_all(where.folder).is_complete:
-            raise
-        console.say(f"warning: {trouble.message}; going on with what runs")
 
 
 async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool, remedy: str) -> int:

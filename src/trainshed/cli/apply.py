@@ -1,0 +1,153 @@
+"""`trainshed apply`: manifests from files, folders, repositories and overlays into the cluster."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainshed.cli import invocation, starting, target
+from trainshed.cli.options import DataDir, Verbose
+from trainshed.cli.target import Context, Kubeconfig, Namespace
+from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+
+if TYPE_CHECKING:
+    from trainshed.client.client import Client
+    from trainshed.client.requests import Validation
+    from trainshed.jobs.applying import How, Outcome
+    from trainshed.jobs.manifests import Document, Parsed
+
+
+class Strictness(enum.StrEnum):
+    strict = "strict"
+    warn = "warn"
+    ignore = "ignore"
+
+
+Files = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="<source>",
+        help="A file, a folder, - for standard input, or file:///repo.git//folder?ref=v1.",
+        show_default=False,
+    ),
+]
+Overlays = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-k",
+        "--kustomize",
+        metavar="<folder>",
+        help="A folder with a kustomization.yaml, also one in a repository.",
+        show_default=False,
+    ),
+]
+Recursive = Annotated[bool, typer.Option("-R", "--recursive", help="Read folders in folders, too.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Let the server check it and change nothing.")]
+
+
+def apply(
+    files: Files = None,
+    overlays: Overlays = None,
+    recursive: Recursive = False,
+    dry_run: DryRun = False,
+    force: Annotated[
+        bool, typer.Option("--force-conflicts", help="Take over fields that others own.")
+    ] = False,
+    validate: Annotated[
+        Strictness, typer.Option("--validate", help="What unknown and repeated fields are.")
+    ] = Strictness.strict,
+    namespace: Namespace = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    data_dir: DataDir = None,
+    verbose: Verbose = False,
+) -> None:
+    """Create or update what manifests describe, and start Trainshed if it does not run.
+
+    Objects that others need (namespaces, kinds, configuration, runtimes) go first, jobs last. One that is
+    refused keeps no other from being applied; the exit code is then 1.
+    """
+    found = gather(files, overlays, recursive)
+    where = target.chosen(data_dir, kubeconfig, context, namespace)
+    starting.if_needed(where)
+    from trainshed.jobs.applying import How
+
+    how = How(where.namespace, dry_run, force, _validation(validate))
+    refused = target.perform(where, lambda client: _apply(client, readable(found), how))
+    if refused + unreadable(found):
+        raise typer.Exit(FAILED)
+
+
+def gather(files: Sequence[str] | None, overlays: Sequence[str] | None, recursive: bool) -> list[Parsed]:
+    """The documents of what was named on the command line, at least one."""
+    from trainshed.jobs import sources
+    from trainshed.jobs.manifests import CannotRead
+
+    if not files and not overlays:
+        raise Trouble("name what to read", "manifests with -f, a folder for kustomize with -k", WRONG_USAGE)
+    try:
+        found = sources.gather(files or (), overlays or (), recursive=recursive)
+    except CannotRead as error:
+        raise Trouble(str(error), error.hint, WRONG_USAGE) from error
+    if not found:
+        raise Trouble("there is no object in what was given", "", WRONG_USAGE)
+    return found
+
+
+def readable(found: Sequence[Parsed]) -> list[Document]:
+    from trainshed.jobs.manifests import Document
+
+    return [parsed for parsed in found if isinstance(parsed, Document)]
+
+
+def unreadable(found: Sequence[Parsed]) -> int:
+    """Say of each document that cannot be read why; how many there are."""
+    from trainshed.jobs.manifests import Unreadable
+
+    wrong = [parsed for parsed in found if isinstance(parsed, Unreadable)]
+    for parsed in wrong:
+        _complain(f"{parsed.origin}: {parsed.why}")
+    return len(wrong)
+
+
+def tell(outcome: Outcome, origin: str) -> None:
+    if outcome.verb:
+        print(f"{outcome.name} {outcome.verb}", flush=True)
+    else:
+        _complain(f"{origin}: {outcome.name}: {outcome.why}", outcome.hint)
+
+
+async def _apply(client: Client, documents: Sequence[Document], how: How) -> int:
+    """Apply one after the other; how many were refused."""
+    from trainshed.jobs import applying
+
+    applier, refused = applying.Applier(client, how), 0
+    for document in applying.ordered(documents):
+        if how.validation == "Warn":
+            for repeated in document.repeated:
+                print(f"warning: {document.origin}: {repeated}; the last one counts", file=sys.stderr)
+        outcome = await applier.apply(document)
+        tell(outcome, document.origin)
+        refused += not outcome.verb
+    return refused
+
+
+def _complain(message: str, hint: str = "") -> None:
+    said = message.rstrip(".")
+    hinted = f" Hint: {invocation.completed(hint)}{'' if hint.endswith('?') else '.'}" if hint else ""
+    print(f"Error: {said}.{hinted}", file=sys.stderr, flush=True)
+
+
+def _validation(chosen: Strictness) -> Validation:
+    match chosen:
+        case Strictness.strict:
+            return "Strict"
+        case Strictness.warn:
+            return "Warn"
+    return "Ignore"
