@@ -1,0 +1,64 @@
+"""One pod of a job among all others, as the kinds' modules look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trainshed.controllers.v1jobs import naming, replicas
+from trainshed.controllers.v1jobs.replicas import Replica
+from trainshed.controllers.v1jobs.settings import DEFAULTS, Settings
+from trainshed.kinds.kubeflow.families import Family
+from trainshed.kube.objects import JSON, Object, text
+
+
+class CannotFurnish(Exception):
+    """The job lacks what its pods have to be told; the message is the one of its controller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    job: Object
+    family: Family
+    replicas: tuple[Replica, ...]
+    replica: Replica
+    """The one this pod is of."""
+    index: int
+    settings: Settings = DEFAULTS
+
+    @property
+    def job_name(self) -> str:
+        return text(self.job, "metadata", "name")
+
+    @property
+    def total(self) -> int:
+        return replicas.total(self.replicas)
+
+    @property
+    def is_worker(self) -> bool:
+        return self.replica.type == "Worker"
+
+    def has(self, type: str) -> bool:
+        return replicas.find(self.replicas, type) is not None
+
+    def count(self, type: str) -> int:
+        found = replicas.find(self.replicas, type)
+        return found.count if found else 0
+
+    def port(self, type: str, otherwise: str = "port not found") -> int:
+        """Where pods of a type are reached; raises `CannotFurnish` where they name no port."""
+        found = replicas.find(self.replicas, type)
+        if found is None or found.port is None:
+            raise CannotFurnish(otherwise)
+        return found.port
+
+    def host(self, type: str, index: int = 0) -> str:
+        """By which name others find a pod: that of the service in front of it."""
+        return naming.member(self.family, self.job_name, type, index)
+
+
+def variable(name: str, value: JSON) -> Object:
+    return {"name": name, "value": str(value)}
+
+
+UNBUFFERED = variable("PYTHONUNBUFFERED", 1)
+"""So that logs show what was printed when it was."""

@@ -1,0 +1,44 @@
+"""MXNet: `MX_CONFIG` with the whole job, and the same in the words of ps-lite and BytePS."""
+
+from __future__ import annotations
+
+import json
+
+from trainshed.controllers.v1jobs.environment.member import Member, variable
+from trainshed.kube.objects import Object, text
+
+_TUNER_KEY = "tuner-server-key"
+
+
+def variables(member: Member) -> list[Object]:
+    has_scheduler = member.count("Scheduler") > 0
+    identity = [variable("DMLC_WORKER_ID", member.index)] if member.is_worker else []
+    return [
+        variable("MX_CONFIG", json.dumps(_config(member), separators=(",", ":"))),
+        variable("DMLC_PS_ROOT_PORT", _port(member, "Scheduler") if has_scheduler else 0),
+        variable("DMLC_PS_ROOT_URI", member.host("Scheduler") if has_scheduler else ""),
+        variable("DMLC_NUM_SERVER", member.count("Server")),
+        variable("DMLC_NUM_WORKER", member.count("Worker")),
+        variable("DMLC_ROLE", member.replica.label),
+        variable("DMLC_USE_KUBERNETES", 1),
+        *identity,
+    ]
+
+
+def _config(member: Member) -> Object:
+    ordered = sorted(member.replicas, key=lambda replica: replica.label)
+    return {
+        "cluster": {
+            one.label: [
+                {"url": member.host(one.type, index), "port": _port(member, one.type)}
+                for index in range(one.count)
+            ]
+            for one in ordered
+        },
+        "labels": {one.label: text(one.template, "metadata", "annotations", _TUNER_KEY) for one in ordered},
+        "task": {"type": member.replica.label, "index": member.index},
+    }
+
+
+def _port(member: Member, type: str) -> int:
+    return member.port(type, "failed to found the port")
