@@ -44,7 +44,7 @@ def test_every_type_of_a_tfjob_is_listed_by_its_own_name() -> None:
 )
 def test_case_23_a_single_replica_is_told_nothing(counts: dict[str, int], is_told: bool) -> None:
     type = next(type for type, count in counts.items() if count)
-    assert ("TF_CONFIG" in told(a_pod(TENSORFLOW, a_job(TENSORFLOW, **counts), type))) is is_told
+    assert ("TF_CONFIG" in told(a_pod(TENSORFLOW, a_job(TENSORFLOW, None, **counts), type))) is is_told
 
 
 def test_only_the_container_that_trains_is_told() -> None:
@@ -167,7 +167,7 @@ def test_a_jaxjobs_pods_are_told_who_coordinates() -> None:
 def test_case_42_without_the_named_port_it_is_said_what_is_missing(
     family: Family, counts: dict[str, int], words: str
 ) -> None:
-    job = a_job(family, **counts)
+    job = a_job(family, None, **counts)
     bare = tuple(
         Replica(one.type, one.count, one.policy, one.template, None, True)
         for one in replicas.read(family, job)
