@@ -7,7 +7,8 @@ import pytest
 from tests.pure.scheduler_objects import Desk, a_job, a_node, a_pod
 from trainshed.controllers.scheduler import amounts
 from trainshed.controllers.scheduler.ledger import Ledger
-from trainshed.controllers.scheduler.needs import GROUP_ANNOTATION, GROUP_LABEL, MINIMUM, RELAX
+from trainshed.controllers.scheduler.needs import GROUP_ANNOTATION, GROUP_LABEL, RELAX
+from trainshed.kinds.scheduling.gangs import MINIMUM
 from trainshed.kube.objects import Object, plant
 
 TAINT = {"key": "dedicated", "value": "training", "effect": "NoSchedule"}

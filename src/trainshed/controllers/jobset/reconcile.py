@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -15,8 +14,10 @@ from trainshed.controllers.jobset.plan import Observed, Patch, Plan
 from trainshed.kinds.jobset import naming
 from trainshed.kube.faults import Conflict, Fault, NotFound
 from trainshed.kube.objects import Object
+from trainshed.loop import efforts
 from trainshed.loop.cache import Cache
 from trainshed.loop.controller import Controller, Watch, owner_keys
+from trainshed.loop.efforts import Work
 from trainshed.loop.keys import Key
 from trainshed.loop.outcome import After, Done, Outcome, Temporary
 from trainshed.loop.world import World
@@ -25,10 +26,6 @@ JOBSETS: Final = f"jobsets.{GROUP}"
 JOBS: Final = "jobs.batch"
 SERVICES: Final = "services"
 CLAIMS: Final = "persistentvolumeclaims"
-
-Work = Coroutine[object, object, None]
-MOST_AT_ONCE: Final = 50
-"""Requests of one JobSet under way at the same time."""
 
 _PLURALS: Final = {"Job": JOBS, KIND: JOBSETS}
 _REFUSALS: Final = {
@@ -75,33 +72,14 @@ async def carry_out(plan: Plan, jobset: Object, world: World) -> None:
 
     The status is written over the very JobSet that was read, so a restart is never counted twice.
     """
-    await _do(_creations(plan, jobset, world, first=True))
+    await efforts.all_of(_creations(plan, jobset, world, first=True))
     others = (_delete(obj, world) for obj in plan.deletes)
     patches = (_patch(patch, world) for patch in plan.patches)
-    await _do((*others, *patches, *_creations(plan, jobset, world, first=False)))
+    await efforts.all_of((*others, *patches, *_creations(plan, jobset, world, first=False)))
     if plan.status is not None:
         await world.write_status({**jobset, "status": plan.status})
     for event in plan.events:
         world.event(jobset, event.type, event.reason, event.message)
-
-
-async def _do(works: Iterable[Work]) -> None:
-    """All of it, however much of it fails; then raises the first failure."""
-    places = asyncio.Semaphore(MOST_AT_ONCE)
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_tried(work, places)) for work in works]
-    failures = (task.result() for task in tasks)
-    if (first := next(filter(None, failures), None)) is not None:
-        raise first
-
-
-async def _tried(work: Work, places: asyncio.Semaphore) -> Exception | None:
-    async with places:
-        try:
-            await work
-        except (Temporary, Fault, Failure) as trouble:
-            return trouble
-    return None
 
 
 def _creations(plan: Plan, jobset: Object, world: World, *, first: bool) -> Iterator[Work]:

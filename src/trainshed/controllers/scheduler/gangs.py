@@ -14,8 +14,8 @@ from trainshed.kube.owners import controller_of
 GangKey = tuple[str, ...]
 Order = tuple[int, str, int]
 """Where a gang stands in the line: priority (negated), when it was made, and a count for the same second."""
-_OVER = ("Complete", "Completed", "Failed", "SuccessCriteriaMet", "FailureTarget")
-"""Conditions of Jobs, JobSets and TrainJobs alike."""
+_OVER = ("Complete", "Completed", "Succeeded", "Failed", "SuccessCriteriaMet", "FailureTarget")
+"""Conditions of Jobs, JobSets, TrainJobs and the v1 kinds alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ def squad_of(job: Object) -> Squad:
 
 def makes_pods(owner: Object) -> bool:
     """Is it neither suspended nor over?"""
-    return mapping(owner, "spec").get("suspend") is not True and not is_over(owner)
+    places = mapping(owner, "spec"), mapping(owner, "spec", "runPolicy")
+    return not any(place.get("suspend") is True for place in places) and not is_over(owner)
 
 
 def is_over(owner: Object) -> bool:
@@ -166,7 +167,7 @@ class Gang:
 
     def _counts(self) -> tuple[int, int]:
         """How many pods there are, and how many there must be; of elastic Jobs only their minimum."""
-        there = wanted = 0
+        there, wanted = self._loners()
         for squad in self.squads:
             mine = [need for need in self.waiting.values() if need.job == squad.uid]
             running = sum(job == squad.uid for job in self.running.values())
@@ -174,6 +175,12 @@ class Gang:
             there += min(len(mine) + running, least)
             wanted += least
         return there, wanted
+
+    def _loners(self) -> tuple[int, int]:
+        """The same for pods that no Job made: nobody but they themselves say how many there must be."""
+        mine = [need for need in self.waiting.values() if not need.job]
+        least = max((need.minimum or 0 for need in mine), default=0)
+        return min(len(mine) + [*self.running.values()].count(""), least), least
 
     def candidate(self, now: int) -> Candidate:
         """The gang to be placed; for one whose obstacles are gone."""
@@ -188,7 +195,8 @@ class Gang:
         for need in sorted(self.waiting.values(), key=lambda need: (need.job, need.index, need.name)):
             by_job.setdefault(need.job, []).append(need)
         for job, mine in by_job.items():
-            running = sum(1 for one in self.running.values() if job and one == job)
+            counts = bool(job) or any(need.minimum is not None for need in mine)
+            running = sum(1 for one in self.running.values() if counts and one == job)
             missing = _least(mine, len(mine) + running) - running
             required += mine[: max(0, missing)]
             optional += mine[max(0, missing) :]

@@ -351,7 +351,7 @@ class Ledger:
 
     def _root_of(self, need: Need) -> Root | None:
         """The topmost owner that is known."""
-        found, uid = None, need.job or text(need.labels, JOBSET_UID)
+        found, uid = None, need.job or text(need.labels, JOBSET_UID) or need.maker
         for _ in range(8):  # owners in a circle would be somebody's bad joke
             root = self._roots.get(uid)
             if root is None:

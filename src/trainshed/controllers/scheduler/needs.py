@@ -8,6 +8,7 @@ from trainshed.controllers.scheduler import amounts
 from trainshed.controllers.scheduler.amounts import Amounts
 from trainshed.kinds.jobset.labels import ATTEMPT, JOBSET_NAME, JOBSET_UID
 from trainshed.kinds.reading import entries, mapping, number, texts
+from trainshed.kinds.scheduling.gangs import MINIMUM
 from trainshed.kube import selectors
 from trainshed.kube.faults import Fault
 from trainshed.kube.numbers import whole
@@ -17,7 +18,6 @@ from trainshed.kube.selectors import NOTHING, LabelSelector
 
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
-MINIMUM = "trainshed.dev/gang-minimum"
 RELAX = "trainshed.dev/relax"
 INDEX = "batch.kubernetes.io/job-completion-index"
 SCHEDULER = "default-scheduler"
@@ -59,6 +59,8 @@ class Need:
     relaxed: bool = False
     job: str = ""
     """The uid of the Job that made it."""
+    maker: str = ""
+    """The uid of whatever made it."""
     owner: str = ""
     """The name of whatever made it, for people."""
     group: tuple[str, ...] = ()
@@ -93,9 +95,10 @@ def of(pod: Object, *, relax: bool = False, promised_by: str = "") -> Need:
         created=text(meta, "creationTimestamp"),
         gated=bool(entries(spec, "schedulingGates")),
         relaxed=relaxed,
-        job=text(owner, "uid") if owner.get("kind") == "Job" else "",
+        job=text(owner, "uid") if _is_job(owner) else "",
+        maker=text(owner, "uid"),
         owner=text(labels, JOBSET_NAME) or text(owner, "name"),
-        group=group_of(labels, notes, namespace),
+        group=group_of(labels, notes, namespace) or _siblings(owner, notes, namespace),
         minimum=whole(notes.get(MINIMUM)),
         index=whole(notes.get(INDEX)) or 0,
         attract=_terms(spec, "podAffinity", namespace),
@@ -112,6 +115,17 @@ def group_of(labels: Object, notes: Object, namespace: str) -> tuple[str, ...]:
     if name := text(labels, JOBSET_NAME):
         return "jobset", namespace, name, text(labels, JOBSET_UID), text(labels, ATTEMPT)
     return ()
+
+
+def _siblings(owner: Object, notes: Object, namespace: str) -> tuple[str, ...]:
+    """The gang of a pod that says how many it needs, and that no Job made: all that its owner makes."""
+    if notes.get(MINIMUM) is None or not text(owner, "uid") or _is_job(owner):
+        return ()
+    return "owner", namespace, text(owner, "uid")
+
+
+def _is_job(owner: Object) -> bool:
+    return owner.get("kind") == "Job"
 
 
 def is_waiting(pod: Object) -> bool:

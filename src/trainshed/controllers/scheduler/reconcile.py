@@ -19,6 +19,7 @@ from trainshed.controllers.scheduler.ledger import Ledger
 from trainshed.controllers.scheduler.needs import Need
 from trainshed.controllers.scheduler.placing import Decision
 from trainshed.controllers.scheduler.telling import Telling
+from trainshed.kinds.kubeflow.families import FAMILIES
 from trainshed.kube import ages
 from trainshed.kube.faults import Conflict, Fault, NotFound
 from trainshed.kube.objects import Object, text
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 NAME = "default-scheduler"
 PLACE, TELL = Key("", "place"), Key("", "tell")
 TRAINJOBS, JOBSETS = "trainjobs.trainer.kubeflow.org", "jobsets.jobset.x-k8s.io"
+V1JOBS = tuple(family.resource for family in FAMILIES)
 CLAIMS = "persistentvolumeclaims"
 
 
@@ -47,6 +49,7 @@ def controller(*, relax: bool = False) -> Controller:
             Watch(CLAIMS, _both),
             Watch(JOBSETS, _placing),
             Watch(TRAINJOBS, no_keys),
+            *(Watch(kind, no_keys) for kind in V1JOBS),
         ),
         scheduler.reconcile,
         workers=2,
@@ -83,6 +86,7 @@ class Scheduler:
         self.unsure = {}
         learners = {
             TRAINJOBS: self.ledger.root,
+            **dict.fromkeys(V1JOBS, self.ledger.root),
             JOBSETS: self.ledger.jobset,
             CLAIMS: self.ledger.claim,
             "jobs.batch": self.ledger.job,

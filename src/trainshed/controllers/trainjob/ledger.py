@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from trainshed.controllers.trainjob import podstates, ranks
-from trainshed.controllers.trainjob.podstates import HEALTHY, Digest, Ended
+from trainshed.controllers.trainjob import ranks
+from trainshed.kinds.core import podstates
+from trainshed.kinds.core.podstates import HEALTHY, Digest, Ended
 from trainshed.kinds.jobset import labels
 from trainshed.kube.objects import Object, text
 from trainshed.loop.keys import Key

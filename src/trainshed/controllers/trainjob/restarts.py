@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from trainshed.controllers.trainjob import podstates, ranks
+from trainshed.controllers.trainjob import ranks
+from trainshed.kinds.core import podstates
 from trainshed.kinds.jobset import labels
 from trainshed.kinds.reading import entries, number
 from trainshed.kube import ages

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
-from trainshed.controllers.trainjob import podstates, ranks, restarts
-from trainshed.controllers.trainjob.plugins.elastic import GANG_MINIMUM
+from trainshed.controllers.trainjob import ranks, restarts
+from trainshed.kinds.core import podstates
 from trainshed.kinds.jobset import labels
 from trainshed.kinds.reading import number
+from trainshed.kinds.scheduling import gangs
 from trainshed.kube import conditions
 from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig, text
@@ -54,7 +55,7 @@ def _waiting(jobset: Object, pods: Sequence[Object]) -> Verdict | None:
 
 def _can_spare(pod: Object, pods: Sequence[Object]) -> bool:
     """Whether an elastic job trains without this pod: enough of the others run."""
-    fewest = whole(text(pod, "metadata", "annotations", GANG_MINIMUM))
+    fewest = whole(text(pod, "metadata", "annotations", gangs.MINIMUM))
     step = text(pod, "metadata", "labels", labels.REPLICATED_JOB)
     same = [other for other in pods if text(other, "metadata", "labels", labels.REPLICATED_JOB) == step]
     running = sum(text(other, "status", "phase") in ("Running", "Succeeded") for other in same)

@@ -1,1 +1,1 @@
-"""The scheduling.k8s.io group: PriorityClasses."""
+"""The scheduling.k8s.io group: PriorityClasses; and the marks by which we know gangs."""

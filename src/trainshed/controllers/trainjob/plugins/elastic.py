@@ -14,10 +14,9 @@ from trainshed.controllers.trainjob.draft import Draft, pod_template, set_count
 from trainshed.controllers.trainjob.plugins import processes
 from trainshed.controllers.trainjob.plugins.plugin import PORT, Plugin, first_node
 from trainshed.kinds.reading import child, mapping, number
+from trainshed.kinds.scheduling import gangs
 from trainshed.kube.objects import Object, plant
 
-GANG_MINIMUM = "trainshed.dev/gang-minimum"
-"""Annotation of pods: how many of them the scheduler must place together; more may follow."""
 SETTINGS = "last_call_timeout=5,keep_alive_interval=2,keep_alive_max_attempt=3"
 """torchrun waits 30 s for late nodes and takes 15 s to miss a lost one; on one machine both come sooner."""
 
@@ -39,7 +38,7 @@ def enforce(draft: Draft) -> None:
     plant(job, "Indexed", "template", "spec", "completionMode")
     plant(job, {"rules": [{"succeededIndexes": "0"}]}, "template", "spec", "successPolicy")
     metadata = child(pod_template(job), "metadata")
-    metadata["annotations"] = {**mapping(metadata, "annotations"), GANG_MINIMUM: str(found.fewest)}
+    metadata["annotations"] = {**mapping(metadata, "annotations"), gangs.MINIMUM: str(found.fewest)}
     upserts.environment(node, *_variables(draft, found))
     upserts.port(node, PORT)
 
