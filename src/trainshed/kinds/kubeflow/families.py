@@ -25,6 +25,10 @@ class Family:
     """Are `worker` and `WORKER` taken for `Worker`?"""
     optional_types: tuple[str, ...] = ()
     """Types of which there are none unless their number is given."""
+    masters: tuple[str, ...] = ()
+    """Types whose pods are labelled as the job's masters: clients read their logs."""
+    worker_leads: bool = False
+    """Is worker 0 the master of a job without any of those types?"""
     tells_selector: bool = False
     """Does its status say how to find the pods of a type, as autoscalers ask?"""
     honours_manager: bool = True
@@ -63,6 +67,8 @@ PYTORCH = Family(
     "pytorchjob-port",
     23456,
     "OnFailure",
+    masters=("Master",),
+    worker_leads=True,
     tells_selector=True,
     one_master=True,
 )
@@ -74,6 +80,8 @@ TENSORFLOW = Family(
     "tensorflow",
     "tfjob-port",
     2222,
+    masters=("Chief", "Master"),
+    worker_leads=True,
     checks_types=False,
 )
 XGBOOST = Family(
@@ -84,6 +92,7 @@ XGBOOST = Family(
     "xgboost",
     "xgboostjob-port",
     9999,
+    masters=("Master",),
     one_master=True,
     needs_master=True,
 )
@@ -96,6 +105,7 @@ PADDLE = Family(
     "master",
     36543,
     "OnFailure",
+    masters=("Master",),
     tells_selector=True,
     quotes_container=True,
 )
@@ -107,6 +117,7 @@ JAX = Family(
     "jax",
     "jaxjob-port",
     6666,
+    worker_leads=True,
     tells_selector=True,
     honours_manager=False,
     checks_manager=False,
@@ -119,6 +130,7 @@ MPI = Family(
     "mpi",
     "mpi-port",
     9999,
+    masters=("Launcher",),
     adds_port=False,
     has_services=False,
     folds_case=False,
@@ -133,6 +145,7 @@ MXNET = Family(
     "mxnet",
     "mxjob-port",
     9091,
+    masters=("Server",),
     has_webhook=False,
 )
 FAMILIES = (PYTORCH, TENSORFLOW, XGBOOST, PADDLE, JAX, MPI, MXNET)

@@ -1,0 +1,107 @@
+"""Making, marking and deleting what belongs to a job; what was done, and what went wrong, is told."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from trainshed.client.failures import Failure
+from trainshed.client.requests import Delete
+from trainshed.controllers.v1jobs import mpi, naming
+from trainshed.controllers.v1jobs.plan import Mark
+from trainshed.kinds.kubeflow.families import MPI, Family
+from trainshed.kube import owners
+from trainshed.kube.faults import AlreadyExists, Conflict, Fault, NotFound
+from trainshed.kube.objects import Object, text
+from trainshed.kube.owners import controller_of
+from trainshed.loop.keys import Key
+from trainshed.loop.outcome import Temporary
+from trainshed.loop.world import World
+
+_PLURALS: Final = {"Pod": "pods", "Service": "services"}
+_KEPT: Final = ("data", "rules", "roleRef", "subjects")
+"""What is brought up to date in objects that pods stand on."""
+
+
+async def create(family: Family, job: Object, obj: Object, world: World) -> None:
+    """A pod or service; one of its name that is the job's own will do."""
+    kind, name = obj["kind"], obj["metadata"]["name"]
+    try:
+        await world.create(obj)
+    except AlreadyExists as taken:
+        found = await world.client.find(_PLURALS[kind], name, obj["metadata"]["namespace"])
+        if found is not None and owners.is_controlled_by(found, job):
+            return  # an answer was lost on its way; the watch will tell
+        _refused(family, job, obj, str(taken), world)
+        raise Temporary(str(taken)) from taken
+    except (Fault, Failure) as trouble:
+        _refused(family, job, obj, str(trouble), world)
+        raise
+    world.event(job, "Normal", *_made(family, obj))
+
+
+async def delete(job: Object, obj: Object, world: World) -> None:
+    """Should another object have taken the name, that one stays."""
+    kind, meta = obj["kind"], obj["metadata"]
+    try:
+        await world.delete(_PLURALS[kind], meta["name"], meta["namespace"], Delete(uid=meta["uid"]))
+    except (NotFound, Conflict):
+        return
+    except (Fault, Failure) as trouble:
+        world.event(job, "Warning", f"FailedDelete{kind}", f"Error deleting: {trouble}")
+        raise
+    world.event(job, "Normal", f"SuccessfulDelete{kind}", f"Deleted {kind.lower()}: {meta['name']}")
+
+
+async def mark(found: Mark, world: World) -> None:
+    meta = found.pod["metadata"]
+    with suppress(NotFound):
+        await world.patch(
+            "pods", meta["name"], {"metadata": {"annotations": found.annotations}}, meta["namespace"]
+        )
+
+
+async def ensure(job: Object, wanted: Object, world: World) -> None:
+    """Make something pods stand on, or bring it up to date; what is somebody else's stays as it is."""
+    kind, meta = wanted["kind"], wanted["metadata"]
+    resource = await world.client.resource_of(wanted)
+    found = await world.client.find(resource, meta["name"], meta["namespace"])
+    if found is None:
+        await world.create(wanted)
+        return
+    if words := mpi.conflict(job, found, kind):
+        world.event(job, "Warning", mpi.CONFLICT, words)
+        raise Temporary(words)
+    changes = {part: wanted[part] for part in _KEPT if part in wanted and wanted[part] != found.get(part)}
+    if changes:
+        await world.patch(resource, meta["name"], changes, meta["namespace"])
+
+
+def is_free(job: Object, obj: Object, world: World) -> bool:
+    """Is the name free? What an earlier job of the same name has left is on its way out; its end is news."""
+    kind, meta = obj["kind"], obj["metadata"]
+    found = world.cache(_PLURALS[kind]).get(Key(meta["namespace"], meta["name"]))
+    owner = controller_of(found) if found is not None else None
+    if owner is None or owner.get("uid") == job["metadata"]["uid"]:
+        return True
+    mine = obj["metadata"]["ownerReferences"][0]
+    return any(owner.get(part) != mine[part] for part in ("kind", "name"))
+
+
+def _made(family: Family, obj: Object) -> tuple[str, str]:
+    kind, name = obj["kind"], obj["metadata"]["name"]
+    if _is_launcher(family, obj):
+        return f"{family.kind}Running", f"launcher pod created success: {name}"
+    what = "worker pod" if family is MPI else kind.lower()
+    return f"SuccessfulCreate{kind}", f"Created {what}: {name}"
+
+
+def _refused(family: Family, job: Object, obj: Object, why: str, world: World) -> None:
+    if _is_launcher(family, obj):
+        world.event(job, "Warning", f"{family.kind}Failed", f"launcher pod created failed: {why}")
+    else:
+        world.event(job, "Warning", f"FailedCreate{obj['kind']}", f"Error creating: {why}")
+
+
+def _is_launcher(family: Family, obj: Object) -> bool:
+    return family is MPI and text(obj, "metadata", "labels", naming.TYPE) == "launcher"

@@ -1,0 +1,71 @@
+"""The pod of one replica, made from its template."""
+
+from __future__ import annotations
+
+from trainshed.controllers.v1jobs import environment, gangs, naming
+from trainshed.controllers.v1jobs.plan import Event
+from trainshed.controllers.v1jobs.replicas import Replica
+from trainshed.controllers.v1jobs.team import Team
+from trainshed.kinds.kubeflow.families import MPI, Family
+from trainshed.kinds.reading import mapping, texts
+from trainshed.kube import owners
+from trainshed.kube.objects import Object, copied, text
+
+API_VERSION = "kubeflow.org/v1"
+
+
+def of(team: Team, replica: Replica, index: int) -> Object:
+    """Raises `environment.CannotFurnish` where the job does not say what its pods have to be told."""
+    template, family, job = copied(replica.template), team.family, team.job
+    pod: Object = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _metadata(team, replica, index, mapping(template, "metadata")),
+        "spec": mapping(template, "spec"),
+    }
+    pod["spec"]["restartPolicy"] = "Never" if replica.policy == "ExitCode" else replica.policy
+    environment.furnish(job, family, team.replicas, replica, index, pod, team.settings)
+    gangs.mark(team, pod)
+    return pod
+
+
+def owner_of(family: Family, job: Object) -> Object:
+    # What comes from a list may lack its own type.
+    return owners.reference_to({**job, "apiVersion": API_VERSION, "kind": family.kind})
+
+
+def warning(family: Family, replica: Replica) -> Event | None:
+    """What is to be said about a template with a restart policy of its own: it does not count."""
+    if not text(replica.template, "spec", "restartPolicy") or (family is MPI and replica.type == "Worker"):
+        return None
+    reason = "SettedPodTemplateRestartPolicy" if family is MPI else "SetPodTemplateRestartPolicy"
+    words = "Restart policy in pod template will be overwritten by restart policy in replica spec"
+    return Event("Warning", reason, words, f"policy {replica.type}")
+
+
+def _metadata(team: Team, replica: Replica, index: int, given: Object) -> Object:
+    family, job = team.family, team.job
+    labels = {
+        **mapping(given, "labels"),
+        **naming.member_labels(family, job, replica.type, index),
+        **({naming.ROLE: "master"} if _is_master(team, replica, index) else {}),
+    }
+    made: Object = {
+        "name": naming.member(family, text(job, "metadata", "name"), replica.type, index),
+        "namespace": text(job, "metadata", "namespace"),
+        "labels": labels,
+        "ownerReferences": [owner_of(family, job)],
+    }
+    if notes := mapping(given, "annotations"):
+        made["annotations"] = notes
+    if finalizers := texts(given, "finalizers"):
+        made["finalizers"] = finalizers
+    return made
+
+
+def _is_master(team: Team, replica: Replica, index: int) -> bool:
+    """Whose logs clients show when they are asked for those of the job."""
+    if replica.type in team.family.masters:
+        return True
+    has_master = any(one.type in team.family.masters for one in team.replicas)
+    return team.family.worker_leads and not has_master and replica.type == "Worker" and index == 0

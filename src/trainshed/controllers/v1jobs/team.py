@@ -1,0 +1,81 @@
+"""A job with its replicas and the pods it has, told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from trainshed.controllers.v1jobs import naming, podphases, replicas
+from trainshed.controllers.v1jobs.conditions import SUSPENDED
+from trainshed.controllers.v1jobs.plan import Observed
+from trainshed.controllers.v1jobs.policies import RunPolicy
+from trainshed.controllers.v1jobs.replicas import Replica
+from trainshed.controllers.v1jobs.settings import Settings
+from trainshed.kinds.kubeflow.families import Family
+from trainshed.kube import conditions
+from trainshed.kube.ages import parse_timestamp
+from trainshed.kube.objects import Object, dig, text
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    family: Family
+    job: Object
+    policy: RunPolicy
+    replicas: tuple[Replica, ...]
+    pods: tuple[Object, ...]
+    """Those that count."""
+    remnants: tuple[Object, ...]
+    """Those of the time before the job was suspended, on their way out; they only keep their names."""
+    settings: Settings
+
+    def of_type(self, replica: Replica) -> dict[int, list[Object]]:
+        """The pods of a replica by their index; where there are several of one, somebody made some up."""
+        found: dict[int, list[Object]] = {}
+        for pod in self.pods:
+            index = podphases.index_of(self.family, pod)
+            if index is not None and text(pod, "metadata", "labels", naming.TYPE) == replica.label:
+                found.setdefault(index, []).append(pod)
+        return found
+
+    @property
+    def has_begun(self) -> bool:
+        """Has any pod got its node? What is made from now on takes the place of another."""
+        return any(
+            (podphases.is_placed(pod) or podphases.is_over(pod)) and not podphases.is_leaving(pod)
+            for pod in self.pods
+        )
+
+
+def gathered(seen: Observed, policy: RunPolicy, status: Object) -> Team:
+    since = _resumed_at(status)
+    remnants = tuple(pod for pod in seen.pods if since is not None and _is_remnant(pod, since))
+    return Team(
+        seen.family,
+        seen.job,
+        policy,
+        replicas.read(seen.family, seen.job),
+        tuple(pod for pod in seen.pods if pod not in remnants),
+        remnants,
+        seen.settings,
+    )
+
+
+def names(pods: Sequence[Object]) -> frozenset[str]:
+    return frozenset(text(pod, "metadata", "name") for pod in pods)
+
+
+def _resumed_at(status: Object) -> datetime | None:
+    suspended = conditions.find(dig(status, "conditions"), SUSPENDED)
+    if suspended is None or suspended.get("status") == "True":
+        return None
+    return parse_timestamp(status.get("startTime"))
+
+
+def _is_remnant(pod: Object, since: datetime) -> bool:
+    """Was it deleted when the job was suspended? Its end must not count against the job that goes on."""
+    if not podphases.is_leaving(pod):
+        return False
+    created, told = podphases.created_at(pod), podphases.told_to_go_at(pod)
+    return (created is not None and created < since) or (told is not None and told <= since)
