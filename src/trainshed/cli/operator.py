@@ -23,7 +23,8 @@ Kubeconfig = Annotated[
 Controllers = Annotated[
     str,
     typer.Option(
-        metavar="<names>", help="Which ones, with commas: trainjob, jobset, job, scheduler, claims, podgc."
+        metavar="<names>",
+        help="Which ones, with commas: trainjob, jobset, v1jobs, job, scheduler, claims, podgc.",
     ),
 ]
 LeaseNamespace = Annotated[

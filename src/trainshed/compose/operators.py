@@ -13,14 +13,16 @@ from trainshed.controllers.jobset.reconcile import controller as jobset
 from trainshed.controllers.podgc.reconcile import controller as podgc
 from trainshed.controllers.scheduler.reconcile import controller as scheduler
 from trainshed.controllers.trainjob.reconcile import controller as trainjob
+from trainshed.controllers.v1jobs import settings as v1settings
+from trainshed.controllers.v1jobs.reconcile import controllers as v1jobs
 from trainshed.loop.controller import Controller
 
-NAMES = ("trainjob", "jobset", "job", "scheduler", "claims", "podgc")
+NAMES = ("trainjob", "jobset", "v1jobs", "job", "scheduler", "claims", "podgc")
 
 
 def chosen(names: Sequence[str] = NAMES, *, relax: bool = False) -> list[Controller]:
     """The controllers of these names. Raises `Trouble` for an unknown one."""
-    return [_made(name, relax) for name in dict.fromkeys(names)]
+    return [made for name in dict.fromkeys(names) for made in _made(name, relax)]
 
 
 def identity() -> str:
@@ -28,18 +30,20 @@ def identity() -> str:
     return f"{socket.gethostname()}_{os.getpid()}"
 
 
-def _made(name: str, relax: bool) -> Controller:
+def _made(name: str, relax: bool) -> tuple[Controller, ...]:
     match name:
         case "trainjob":
-            return trainjob()
+            return (trainjob(),)
         case "jobset":
-            return jobset()
+            return (jobset(),)
+        case "v1jobs":
+            return v1jobs(v1settings.read(os.environ))
         case "job":
-            return job()
+            return (job(),)
         case "scheduler":
-            return scheduler(relax=relax)
+            return (scheduler(relax=relax),)
         case "claims":
-            return claims()
+            return (claims(),)
         case "podgc":
-            return podgc()
+            return (podgc(),)
     raise Trouble(f"there is no controller {name!r}", f"there are {', '.join(NAMES)}", WRONG_USAGE)
