@@ -325,7 +325,7 @@ def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
         (("describe", "absent"), 1, 'there is no TrainJob "absent"'),
         (("delete", "absent", "-n", "default"), 1, 'there is no TrainJob "absent" in namespace default'),
         (("runtimes", "absent"), 1, 'there is no ClusterTrainingRuntime "absent"'),
-        (("delete",), 2, "name the TrainJobs to delete"),
+        (("delete",), 2, "name the jobs to delete"),
         (("preview", "-f", "absent.yaml"), 2, "cannot read absent.yaml"),
     ):
         ran = shed.trainshed(*words, cwd=tmp_path)

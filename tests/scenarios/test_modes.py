@@ -43,7 +43,7 @@ def test_settings_that_became_bad_keep_nobody_from_what_runs(place: Place, tmp_p
     assert "all the same" in ran.stdout
     bad = f"{place.root / 'config.toml'}: relax must be true or false, not 3"
     assert ran.stderr.splitlines()[0] == f"warning: {bad}; going on with what runs"
-    assert place.run("get").stdout == "No TrainJobs found.\n"
+    assert place.run("get").stdout == "No training jobs found.\n"
     assert row(place.run("status").stdout, "settings") == f"cannot be read: {bad}"
     assert place.status()["settings"]["trouble"] == bad
     assert bad in one_line_error(place.run("up", code=2))

@@ -1,4 +1,4 @@
-"""`trainshed suspend`, `resume` and `delete`: small changes to TrainJobs."""
+"""`trainshed suspend`, `resume` and `delete`: small changes to training jobs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainshed.cli import target
+from trainshed.cli import apply, target
+from trainshed.cli.apply import DryRun, Files, Overlays, Recursive
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
 from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
-from trainshed.jobs.summary import TRAINJOBS, summarize
-from trainshed.kube.objects import text
+from trainshed.jobs.summary import summarize
+from trainshed.kube.objects import Object, text
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
+    from trainshed.jobs.applying import How
+    from trainshed.jobs.manifests import Document, Parsed
+    from trainshed.jobs.references import Reference
 
-Names = Annotated[list[str], typer.Argument(metavar="<name>...", help="TrainJobs.")]
-SomeNames = Annotated[
-    list[str] | None, typer.Argument(metavar="<name>...", help="TrainJobs.", show_default=False)
-]
+_HELP = "TrainJobs, or pytorchjob/train and the like."
+Names = Annotated[list[str], typer.Argument(metavar="<name>...", help=_HELP)]
+SomeNames = Annotated[list[str] | None, typer.Argument(metavar="<name>...", help=_HELP, show_default=False)]
 
 _AGAIN = "delete it and create it again to have it run once more"
 
@@ -33,7 +36,7 @@ def suspend(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Stop the pods of TrainJobs, to go on later."""
+    """Stop the pods of training jobs, to go on later."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     target.perform(where, lambda client: _set(client, names, True))
 
@@ -46,14 +49,18 @@ def resume(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Start the pods of suspended TrainJobs again."""
+    """Start the pods of suspended training jobs again."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     target.perform(where, lambda client: _set(client, names, False))
 
 
 def delete(
     names: SomeNames = None,
-    everything: Annotated[bool, typer.Option("--all", help="All TrainJobs of the namespace.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All training jobs of the namespace.")] = False,
+    files: Files = None,
+    overlays: Overlays = None,
+    recursive: Recursive = False,
+    dry_run: DryRun = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until they are gone.")] = True,
     namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
@@ -61,24 +68,36 @@ def delete(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Delete TrainJobs and what they own; their logs are kept."""
-    if bool(names) == everything:
-        raise Trouble("name the TrainJobs to delete, or give --all", "not both", WRONG_USAGE)
+    """Delete training jobs and what they own, or all that manifests describe; logs are kept."""
+    described = bool(files or overlays)
+    if [bool(names), everything, described].count(True) != 1:
+        said = "name the jobs to delete, or give --all, or manifests with -f or -k"
+        raise Trouble(said, "one of these only", WRONG_USAGE)
     where = target.chosen(data_dir, kubeconfig, context, namespace)
-    target.perform(where, lambda client: _delete(client, names or [], everything, wait))
+    if described:
+        _delete_described(where, apply.gather(files, overlays, recursive), dry_run, wait)
+    elif dry_run:
+        raise Trouble("--dry-run is for manifests", "give them with -f or -k", WRONG_USAGE)
+    else:
+        target.perform(where, lambda client: _delete(client, names or [], everything, wait))
 
 
 async def _set(client: Client, names: Sequence[str], suspended: bool) -> None:
-    found = [await client.get(TRAINJOBS, name, client.namespace) for name in names]
+    meant = [await target.job(client, name) for name in names]
+    found = [(one, await one.get(client)) for one in meant]
     # All are looked at before any is changed: a refusal leaves everything as it was.
-    if ended := [name for name, job in zip(names, found, strict=True) if summarize(job).is_finished]:
+    if ended := [one.address for one, job in found if summarize(job).is_finished]:
         raise Trouble(_ended(ended, "suspended" if suspended else "resumed"), _AGAIN, FAILED)
-    for name, before in zip(names, found, strict=True):
-        if bool(before["spec"].get("suspend")) is suspended:
-            print(f"{name} {'is already suspended' if suspended else 'is not suspended'}")
-            continue
-        await client.patch(TRAINJOBS, name, {"spec": {"suspend": suspended}}, client.namespace)
-        print(f"{name} {'suspended' if suspended else 'resumed'}")
+    for one, before in found:
+        await _set_one(client, one, before, suspended)
+
+
+async def _set_one(client: Client, one: Reference, before: Object, suspended: bool) -> None:
+    if one.kind.is_suspended(before) is suspended:
+        print(f"{one.address} {'is already suspended' if suspended else 'is not suspended'}")
+        return
+    await client.patch(one.kind.resource, one.name, one.kind.suspension(suspended), client.namespace)
+    print(f"{one.address} {'suspended' if suspended else 'resumed'}")
 
 
 def _ended(names: Sequence[str], wanted: str) -> str:
@@ -87,17 +106,55 @@ def _ended(names: Sequence[str], wanted: str) -> str:
 
 
 async def _delete(client: Client, names: Sequence[str], everything: bool, wait: bool) -> None:
-    from trainshed.cli.following import gone
     from trainshed.client.requests import Delete
+    from trainshed.jobs.applying import gone
 
-    if everything:
-        listing = await client.list(TRAINJOBS, client.namespace)
-        names = [text(job, "metadata", "name") for job in listing.items]
-    for name in names:
-        await client.delete(TRAINJOBS, name, client.namespace, Delete(propagation="Foreground"))
-    for name in names:
+    meant = await _all(client) if everything else [await target.job(client, name) for name in names]
+    for one in meant:
+        await client.delete(one.kind.resource, one.name, client.namespace, Delete(propagation="Foreground"))
+    for one in meant:
         if wait:
-            await gone(client, name)
-        print(f"{name} {'deleted' if wait else 'is being deleted'}", flush=True)
-    if everything and not names:
-        print("No TrainJobs found.")
+            await gone(client, one.kind.resource, one.name, client.namespace)
+        print(f"{one.address} {'deleted' if wait else 'is being deleted'}", flush=True)
+    if not meant:
+        print("No training jobs found.")
+
+
+async def _all(client: Client) -> list[Reference]:
+    from trainshed.jobs import references
+    from trainshed.jobs.jobkinds import TRAINJOB
+    from trainshed.jobs.references import Reference
+
+    return [
+        Reference(kind, text(job, "metadata", "name"))
+        for kind in (TRAINJOB, *await references.served(client))
+        for job in (await client.list(kind.resource, client.namespace)).items
+    ]
+
+
+# --- what manifests describe --------------------------------------------------------------------------------
+
+
+def _delete_described(where: target.Target, found: Sequence[Parsed], dry_run: bool, wait: bool) -> None:
+    from trainshed.jobs.applying import How
+
+    how = How(where.namespace, dry_run)
+    refused = target.perform(where, lambda client: _delete_all(client, apply.readable(found), how, wait))
+    if refused + apply.unreadable(found):
+        raise typer.Exit(FAILED)
+
+
+async def _delete_all(client: Client, documents: Sequence[Document], how: How, wait: bool) -> int:
+    """Delete jobs first and what they need last; how many were refused."""
+    from trainshed.jobs import applying
+
+    refused, going = 0, []
+    for document in reversed(applying.ordered(documents)):
+        outcome = await applying.delete(client, document, how)
+        apply.tell(outcome, document.origin)
+        refused += not outcome.verb
+        if outcome.verb == "deleted":
+            going.append(document)
+    if wait:
+        await applying.all_gone(client, going)
+    return refused

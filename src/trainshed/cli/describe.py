@@ -1,4 +1,4 @@
-"""`trainshed describe`: one TrainJob from its spec to its pods and events, and why it is where it is."""
+"""`trainshed describe`: one training job from its spec to its pods and events, and why it is where it is."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from trainshed.kube.objects import Object, dig, text
 if TYPE_CHECKING:
     from trainshed.client.client import Client
     from trainshed.jobs.belongings import Belongings
+    from trainshed.jobs.jobkinds import JobKind, Member
 
 _MOST_EVENTS = 15
 _POD_COLUMNS = ("RANK", "ROLE", "POD", "NODE", "STATE", "RESTARTS", "ATTEMPT", "MESSAGE")
@@ -25,34 +26,38 @@ _COLOURS = {"Running": "green", "Completed": "green", "Error": "red", "OOMKilled
 
 
 def describe(
-    name: Annotated[str, typer.Argument(metavar="<name>", help="A TrainJob.")],
+    name: Annotated[
+        str, typer.Argument(metavar="<name>", help="A TrainJob, or pytorchjob/train and the like.")
+    ],
     namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show a TrainJob with its pods, conditions and latest events."""
+    """Show a training job with its pods, conditions and latest events."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
-    job, mine, happened = target.perform(where, lambda client: _fetch(client, name))
+    kind, job, mine, happened = target.perform(where, lambda client: _fetch(client, name))
     now = datetime.now(UTC)
     print(output.pairs(_facts(mine.summary(job), job, mine.jobset, now)))
     _section("Conditions", ("TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"), _conditions(job, now))
-    _section("Pods", _POD_COLUMNS, [_pod_row(pod) for pod in summary.in_order(mine.pods)])
+    _section("Pods", _POD_COLUMNS, _pods(kind, mine.pods, job))
     _section("Events", events.COLUMNS, [events.row(event, now) for event in happened[-_MOST_EVENTS:]])
 
 
-async def _fetch(client: Client, name: str) -> tuple[Object, Belongings, list[Object]]:
+async def _fetch(client: Client, name: str) -> tuple[JobKind, Object, Belongings, list[Object]]:
     from trainshed.jobs import belongings
 
-    job = await client.get(summary.TRAINJOBS, name, client.namespace)
-    mine = await belongings.fetch(client, name, client.namespace)
-    return job, mine, await events.fetch(client, name)
+    reference = await target.job(client, name)
+    job = await reference.get(client)
+    mine = await belongings.fetch_for(client, reference)
+    return reference.kind, job, mine, await events.fetch(client, reference.address)
 
 
 def _facts(found: Summary, job: Object, jobset: Object | None, now: datetime) -> dict[str, str]:
     facts = {
         "name": f"{found.namespace}/{found.name}",
+        "kind": found.kind if found.kind != "TrainJob" else "",
         "state": found.state,
         "verdict": found.verdict,
         "runtime": found.runtime,
@@ -106,11 +111,18 @@ def _conditions(job: Object, now: datetime) -> list[tuple[str, ...]]:
     return rows
 
 
-def _pod_row(pod: Object) -> tuple[str, ...]:
+def _pods(kind: JobKind, pods: list[Object], job: Object) -> list[tuple[str, ...]]:
+    from trainshed.jobs import jobkinds
+
+    ordered = jobkinds.in_order(kind, pods, job)
+    return [_pod_row(pod, jobkinds.member(kind, pod, job)) for pod in ordered]
+
+
+def _pod_row(pod: Object, one: Member) -> tuple[str, ...]:
     state, message = pod_state(pod)
     return (
-        str(summary.rank_of(pod)),
-        summary.role_of(pod),
+        str(one.rank),
+        one.role,
         text(pod, "metadata", "name"),
         text(pod, "spec", "nodeName"),
         state,

@@ -1,4 +1,4 @@
-"""`trainshed events`: what happened to a TrainJob and all it owns, in order."""
+"""`trainshed events`: what happened to a training job and all it owns, in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import typer
 from trainshed.cli import output, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
-from trainshed.jobs.summary import TRAINJOBS
 from trainshed.kube import ages
 from trainshed.kube.objects import Object, text
 
@@ -23,14 +22,19 @@ COLOURS = {"Warning": "yellow"}
 
 
 def events(
-    name: Annotated[str, typer.Argument(metavar="[name]", help="A TrainJob.", show_default=False)] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[name]", help="A TrainJob, or pytorchjob/train and the like.", show_default=False
+        ),
+    ] = "",
     namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show the events of a TrainJob and its pods, or of a namespace."""
+    """Show the events of a training job and its pods, or of a namespace."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     found = target.perform(where, lambda client: fetch(client, name))
     if found:
@@ -42,7 +46,9 @@ def events(
 async def fetch(client: Client, name: str) -> list[Object]:
     """Events of the namespace, or of the job and of whatever carries its name in front."""
     if name:
-        await client.get(TRAINJOBS, name, client.namespace)
+        reference = await target.job(client, name)
+        await reference.get(client)
+        name = reference.name
     items = (await client.list("events", client.namespace)).items
     return sorted((item for item in items if not name or _is_about(item, name)), key=_when)
 

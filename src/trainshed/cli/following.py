@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 
 from trainshed.cli import console
 from trainshed.client.client import Client
-from trainshed.client.requests import Delete, Where
+from trainshed.client.requests import Delete
 from trainshed.jobs import following
+from trainshed.jobs.applying import gone
 from trainshed.jobs.following import Ended, Heard, Lines, News
+from trainshed.jobs.jobkinds import TRAINJOB, JobKind
 from trainshed.jobs.summary import TRAINJOBS, Summary
 from trainshed.kube import faults
 
@@ -58,6 +60,7 @@ async def to_the_end(
     remove: bool = False,
     owned: bool = True,
     remedy: str = "",
+    kind: JobKind = TRAINJOB,
 ) -> int:
     """Print what happens until the job has ended; its exit code.
 
@@ -65,7 +68,8 @@ async def to_the_end(
     The `remedy` is for a job that needs what there is not, however long it waits.
     """
     with _ctrl_c(owned) as wish:
-        code = await _print_all(client, name, rank, wish, _Said(remedy=remedy))
+        stream = following.follow(client, name, client.namespace, rank=rank, kind=kind)
+        code = await _print_all(stream, kind.address(name), wish, _Said(remedy=remedy))
     if wish.outcome == "detach":
         console.say_follow(name)
         return 0
@@ -78,8 +82,7 @@ async def to_the_end(
     return code
 
 
-async def _print_all(client: Client, name: str, rank: int | None, wish: _Wish, said: _Said) -> int:
-    stream = following.follow(client, name, client.namespace, rank=rank)
+async def _print_all(stream: AsyncGenerator[Heard, None], name: str, wish: _Wish, said: _Said) -> int:
     async for heard in _until(stream, wish):
         if isinstance(heard, Lines):
             console.lines(heard.source.label, heard.source.rank, heard.texts)
@@ -224,18 +227,9 @@ async def _stop(client: Client, name: str, doing: str = "stopping") -> int:
     try:
         await client.delete(TRAINJOBS, name, client.namespace, Delete(propagation="Foreground"))
         async with asyncio.timeout(STOP_SECONDS):
-            await gone(client, name)
+            await gone(client, TRAINJOBS, name, client.namespace)
     except faults.NotFound:
         pass
     except TimeoutError:
         console.say(f"still {doing} {name}; that goes on")
     return INTERRUPTED
-
-
-async def gone(client: Client, name: str) -> None:
-    there = False
-    async with client.watch(TRAINJOBS, client.namespace, Where(fields=f"metadata.name={name}")) as changes:
-        async for change in changes:
-            if change.type == "DELETED" or (change.type == "SYNCED" and not there):
-                return
-            there = True

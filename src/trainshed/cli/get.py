@@ -1,4 +1,4 @@
-"""`trainshed get`: the TrainJobs there are, and how each one does."""
+"""`trainshed get`: the training jobs there are, and how each one does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,14 @@ COLOURS = {
 }
 _COLUMNS = ("NAME", "STATE", "NODES", "RUNTIME", "RESTARTS", "AGE", "MESSAGE")
 
-Name = Annotated[str, typer.Argument(metavar="[name]", help="Only this TrainJob.", show_default=False)]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="[name]",
+        help="Only this job: a TrainJob, or pytorchjob/train and the like.",
+        show_default=False,
+    ),
+]
 Everywhere = Annotated[bool, typer.Option("-A", "--all-namespaces", help="In all namespaces.")]
 
 
@@ -42,28 +49,35 @@ def get(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """List TrainJobs with their state, restarts and verdict."""
+    """List training jobs with their state, restarts and verdict."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     jobs, summaries = target.perform(where, lambda client: _fetch(client, name, everywhere))
     if form is not Format.table:
         print(output.document(jobs[0] if name else {"items": jobs}, form))
     elif not summaries:
-        print("No TrainJobs found.")
+        print("No training jobs found.")
     else:
         _print(summaries, everywhere)
 
 
 async def _fetch(client: Client, name: str, everywhere: bool) -> tuple[list[Object], list[Summary]]:
     from trainshed.client.requests import ALL
-    from trainshed.jobs import belongings
+    from trainshed.jobs import belongings, references
 
     place = ALL if everywhere else client.namespace
     if name:
-        job = await client.get(TRAINJOBS, name, client.namespace)
-        return [job], [(await belongings.fetch(client, name, client.namespace)).summary(job)]
+        reference = await target.job(client, name)
+        job = await reference.get(client)
+        return [job], [(await belongings.fetch_for(client, reference)).summary(job)]
     jobs = (await client.list(TRAINJOBS, place)).items
     known = await belongings.fetch_all(client, place)
-    return jobs, [known[_key(job)].summary(job) for job in jobs]
+    summaries = [known[_key(job)].summary(job) for job in jobs]
+    for kind in await references.served(client):
+        others = (await client.list(kind.resource, place)).items
+        theirs = await belongings.fetch_all_v1(client, kind, place) if others else {}
+        summaries += [theirs[_key(job)].summary(job) for job in others]
+        jobs += others
+    return jobs, summaries
 
 
 def _key(obj: Object) -> tuple[str, str]:
@@ -80,7 +94,7 @@ def _print(summaries: Sequence[Summary], everywhere: bool) -> None:
 def _row(found: Summary, now: datetime) -> tuple[str, ...]:
     age = human_age(found.created, now) if found.created else ""
     return (
-        found.name,
+        f"{found.kind.lower()}/{found.name}" if found.kind != "TrainJob" else found.name,
         found.state,
         str(found.nodes),
         found.runtime,

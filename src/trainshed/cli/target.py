@@ -12,16 +12,19 @@ import typer
 
 from trainshed.cli.options import folder_of
 from trainshed.compose.datafolder import DataFolder
-from trainshed.compose.trouble import CANNOT_START, FAILED, HERE, PROGRAM, Trouble
+from trainshed.compose.trouble import CANNOT_START, FAILED, HERE, PROGRAM, WRONG_USAGE, Trouble
+from trainshed.kinds.kubeflow.families import FAMILIES
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
+    from trainshed.jobs.references import Reference
     from trainshed.kube.faults import Fault
 
 T = TypeVar("T")
 _KINDS = {
     "trainjobs": ("TrainJob", "get -A"),
     "clustertrainingruntimes": ("ClusterTrainingRuntime", "runtimes"),
+    **{family.plural: (family.kind, "get -A") for family in FAMILIES},
 }
 """What commands ask for by name, as a server's answer calls it; and the command that lists it."""
 
@@ -77,6 +80,18 @@ def perform(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
     except Failure as failure:
         hint = f"start it with {PROGRAM} up{HERE}" if target.is_embedded else "check --kubeconfig"
         raise Trouble(str(failure), hint, CANNOT_START) from failure
+
+
+async def job(client: Client, words: str) -> Reference:
+    """The job that was named on the command line."""
+    from trainshed.jobs import references
+
+    try:
+        return await references.resolve(client, words)
+    except ValueError as error:
+        raise Trouble(str(error), "", WRONG_USAGE) from error
+    except references.Ambiguous as error:
+        raise Trouble(str(error), "name the kind too", WRONG_USAGE) from error
 
 
 def absent(fault: Fault, target: Target) -> Trouble:

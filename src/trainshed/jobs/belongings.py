@@ -1,4 +1,4 @@
-"""What belongs to a TrainJob: its JobSet, the Jobs of the present attempt, and their pods."""
+"""What belongs to a training job: the JobSet of a TrainJob, the Jobs of its present attempt, and the pods."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 from trainshed.client.client import Client
 from trainshed.client.requests import Where
+from trainshed.controllers.v1jobs import naming
+from trainshed.jobs.jobkinds import JobKind
+from trainshed.jobs.references import Reference
 from trainshed.jobs.summary import JOBSET_NAME, Summary, summarize
 from trainshed.kube.objects import Object, text
 
@@ -21,8 +24,8 @@ class Belongings:
     jobs: list[Object] = field(default_factory=list)
     pods: list[Object] = field(default_factory=list)
 
-    def summary(self, trainjob: Object) -> Summary:
-        return summarize(trainjob, self.jobset, self.pods, self.jobs)
+    def summary(self, job: Object) -> Summary:
+        return summarize(job, self.jobset, self.pods, self.jobs)
 
 
 async def fetch(client: Client, name: str, namespace: str) -> Belongings:
@@ -33,6 +36,23 @@ async def fetch(client: Client, name: str, namespace: str) -> Belongings:
         client.list("pods", namespace, mine),
     )
     return Belongings(jobset, jobs.items, pods.items)
+
+
+async def fetch_for(client: Client, reference: Reference) -> Belongings:
+    """Of a job of any kind."""
+    if reference.kind.family is None:
+        return await fetch(client, reference.name, client.namespace)
+    return Belongings(pods=(await client.list("pods", client.namespace, reference.pods)).items)
+
+
+async def fetch_all_v1(client: Client, kind: JobKind, namespace: str) -> dict[Place, Belongings]:
+    """Of all jobs of a v1 kind."""
+    found: dict[Place, Belongings] = defaultdict(Belongings)
+    for pod in (await client.list("pods", namespace, Where(labels=kind.selector()))).items:
+        found[text(pod, "metadata", "namespace"), text(pod, "metadata", "labels", naming.JOB)].pods.append(
+            pod
+        )
+    return found
 
 
 async def fetch_all(client: Client, namespace: str) -> dict[Place, Belongings]:

@@ -1,4 +1,4 @@
-"""A TrainJob as it goes: its pods' lines as they are written, what it waits for, and how it ends.
+"""A training job as it goes: its pods' lines as they are written, what it waits for, and how it ends.
 
     async for heard in following.follow(client, "train-7f3k", "default"):
         ...                                        # Lines, News, and at last Ended
@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from trainshed.client.client import Client
 from trainshed.client.failures import ConnectionFailure
 from trainshed.client.requests import LogOptions, Where
-from trainshed.jobs import belongings, summary
-from trainshed.jobs.summary import TRAINJOBS, Summary
+from trainshed.jobs import belongings, jobkinds, summary
+from trainshed.jobs.jobkinds import TRAINJOB, JobKind, Member
+from trainshed.jobs.summary import Summary
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
 
@@ -40,14 +41,15 @@ class Source:
     container: str
     attempt: int
     run: int
+    index: int | None = None
+    """Within its replica type, where a v1 job has such."""
+    trainer: str = "node"
 
     @property
     def label(self) -> str:
-        """What tells it from its neighbours: `0`, `launcher`, `0 git-clone`."""
-        place = str(self.rank) if self.role == "node" else self.role
-        if self.rank and self.role != "node":
-            place = f"{place} {self.rank}"
-        return place if self.container in ("node", self.role) else f"{place} {self.container}"
+        """What tells it from its neighbours: `0`, `launcher`, `0 git-clone`, `worker 1`."""
+        place = Member(self.rank, self.role, self.index, self.trainer).label
+        return place if self.container in (self.trainer, self.role) else f"{place} {self.container}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class _Follower:
     name: str
     namespace: str
     rank: int | None
+    kind: JobKind
     heard: asyncio.Queue[Heard] = field(default_factory=lambda: asyncio.Queue(_QUEUE))
     job: Object | None = None
     pods: dict[str, Object] = field(default_factory=dict)
@@ -87,15 +90,17 @@ class _Follower:
     readers: set[asyncio.Task[None]] = field(default_factory=set)
     told: News | None = None
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    looked: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once it is known whether there is such a job; what its pods are called depends on it."""
     pieces: int = 0
     """Read so far, of all logs."""
 
 
 async def follow(
-    client: Client, name: str, namespace: str, *, rank: int | None = None
+    client: Client, name: str, namespace: str, *, rank: int | None = None, kind: JobKind = TRAINJOB
 ) -> AsyncGenerator[Heard, None]:
     """Everything there is to hear of a job, until it has ended or is deleted."""
-    follower = _Follower(client, name, namespace, rank)
+    follower = _Follower(client, name, namespace, rank, kind)
     task = asyncio.create_task(_watch(follower), name=f"follow {namespace}/{name}")
     try:
         while True:
@@ -138,15 +143,18 @@ async def _watch(follower: _Follower) -> None:
 async def _final(follower: _Follower) -> Summary | None:
     if follower.job is None:
         return None
+    if follower.kind.family is not None:
+        return summary.summarize(follower.job, None, list(follower.pods.values()))
     found = await belongings.fetch(follower.client, follower.name, follower.namespace)
     return found.summary(follower.job)
 
 
 async def _jobs(follower: _Follower) -> None:
     where = Where(fields=f"metadata.name={follower.name}")
-    async with follower.client.watch(TRAINJOBS, follower.namespace, where) as changes:
+    async with follower.client.watch(follower.kind.resource, follower.namespace, where) as changes:
         async for change in changes:
             if change.type == "SYNCED":
+                follower.looked.set()
                 if follower.job is None:
                     follower.over.set()
                 continue
@@ -157,7 +165,8 @@ async def _jobs(follower: _Follower) -> None:
 
 
 async def _pods(follower: _Follower, group: asyncio.TaskGroup) -> None:
-    where = Where(labels=f"{summary.JOBSET_NAME}={follower.name}")
+    where = Where(labels=follower.kind.selector(follower.name))
+    await follower.looked.wait()
     async with follower.client.watch("pods", follower.namespace, where) as changes:
         async for change in changes:
             if change.type == "SYNCED":
@@ -198,19 +207,21 @@ def runs_of(pod: Object) -> Iterator[tuple[str, int, bool]]:
 
 
 def _read_new(follower: _Follower, group: asyncio.TaskGroup, pod: Object) -> None:
-    uid, rank = text(pod, "metadata", "uid"), summary.rank_of(pod)
-    if follower.rank is not None and rank != follower.rank:
+    uid, one = text(pod, "metadata", "uid"), jobkinds.member(follower.kind, pod, follower.job)
+    if follower.rank is not None and one.rank != follower.rank:
         return
     for container, run, previous in runs_of(pod):
         if (uid, container, run) not in follower.begun:
             follower.begun.add((uid, container, run))
             source = Source(
                 text(pod, "metadata", "name"),
-                summary.role_of(pod),
-                rank,
+                one.role,
+                one.rank,
                 container,
                 summary.attempt_of(pod),
                 run,
+                one.index,
+                one.trainer,
             )
             reader = group.create_task(_read(follower, source, previous), name=f"lines of {source.pod}")
             follower.readers.add(reader)
@@ -241,7 +252,7 @@ async def _last_words(follower: _Follower, group: asyncio.TaskGroup) -> None:
     """What was written and not yet read. Readers end by themselves; none that hangs may keep us for ever."""
     if follower.job is None:
         return
-    where = Where(labels=f"{summary.JOBSET_NAME}={follower.name}")
+    where = Where(labels=follower.kind.selector(follower.name))
     for pod in (await follower.client.list("pods", follower.namespace, where)).items:
         _read_new(follower, group, pod)
     read = -1

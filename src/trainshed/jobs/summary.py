@@ -1,4 +1,4 @@
-"""What a TrainJob is doing, in one word and one line, from it and what it owns; pure."""
+"""What a training job is doing, in one word and one line, from it and what it owns; pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from trainshed.jobs import restarts
+from trainshed.jobs import restarts, v1states
+from trainshed.kinds.kubeflow.families import FAMILIES
 from trainshed.kube import ages, conditions
 from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig, text
@@ -29,6 +30,8 @@ _END = re.compile(
 )
 """How a verdict begins that tells of a program's end; what initializers did is nobody's exit code."""
 _MANAGERS = ("", "trainer.kubeflow.org/trainjob-controller")
+_V1 = {family.kind: family for family in FAMILIES}
+_V1_VERSION = "kubeflow.org/v1"
 _CLAIMED: tuple[State, ...] = (*FINAL, "Suspended", "Restarting", "Waiting")
 
 
@@ -43,6 +46,7 @@ class Summary:
     restarts: int
     created: datetime | None
     finished: datetime | None
+    kind: str = "TrainJob"
 
     @property
     def is_finished(self) -> bool:
@@ -70,7 +74,9 @@ class Summary:
 def summarize(
     job: Object, jobset: Object | None = None, pods: Sequence[Object] = (), jobs: Sequence[Object] = ()
 ) -> Summary:
-    """What is known of a TrainJob, from it and from whatever of its belongings is given."""
+    """What is known of a job, from it and from whatever of its belongings is given."""
+    if job.get("apiVersion") == _V1_VERSION:
+        return _summarize_v1(job, pods)
     state, message = _state(job, pods)
     return Summary(
         name=text(job, "metadata", "name"),
@@ -82,6 +88,22 @@ def summarize(
         restarts=restarts.total(jobset, jobs, pods),
         created=ages.parse_timestamp(text(job, "metadata", "creationTimestamp")),
         finished=_finished(job),
+    )
+
+
+def _summarize_v1(job: Object, pods: Sequence[Object]) -> Summary:
+    state, message = v1states.state(job, pods)
+    return Summary(
+        name=text(job, "metadata", "name"),
+        namespace=text(job, "metadata", "namespace"),
+        state=state,
+        message=message,
+        runtime=_V1_VERSION,
+        nodes=v1states.nodes(_V1[text(job, "kind")], job),
+        restarts=restarts.of_containers(pods),
+        created=ages.parse_timestamp(text(job, "metadata", "creationTimestamp")),
+        finished=v1states.finished(job),
+        kind=text(job, "kind"),
     )
 
 

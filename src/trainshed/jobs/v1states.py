@@ -1,0 +1,57 @@
+"""What a job of kubeflow.org/v1 is doing, from its conditions and its pods; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from trainshed.controllers.v1jobs import replicas
+from trainshed.kinds.core import podstates
+from trainshed.kinds.kubeflow.families import Family
+from trainshed.kube import ages, conditions
+from trainshed.kube.objects import Object, dig, text
+
+if TYPE_CHECKING:
+    from trainshed.jobs.summary import State
+
+_CLAIMS: tuple[tuple[str, State], ...] = (
+    ("Failed", "Failed"),  # first: a job may claim both, and clients then take it for failed
+    ("Succeeded", "Complete"),
+    ("Suspended", "Suspended"),
+    ("Restarting", "Restarting"),
+)
+_OURS = ("", "kubeflow.org/training-operator")
+
+
+def state(job: Object, pods: Sequence[Object]) -> tuple[State, str]:
+    claims = dig(job, "status", "conditions")
+    for type, meaning in _CLAIMS:
+        found = conditions.find(claims, type)
+        if found is not None and found.get("status") == "True":
+            return meaning, text(found, "message")
+    if waits := _waits(pods):
+        return "Waiting", f"waiting: {waits.removeprefix('waiting: ')}"
+    running = sum(text(pod, "status", "phase") == "Running" for pod in pods)
+    if running or conditions.is_true(claims, "Running"):
+        return "Running", f"{running} of {len(pods)} pods running" if pods else ""
+    manager = text(job, "spec", "runPolicy", "managedBy")
+    return "Pending", f"managed by {manager}, not by Trainshed" if manager not in _OURS else ""
+
+
+def nodes(family: Family, job: Object) -> int:
+    return replicas.total(replicas.read(family, job))
+
+
+def finished(job: Object) -> datetime | None:
+    for type in ("Failed", "Succeeded"):
+        found = conditions.find(dig(job, "status", "conditions"), type)
+        if found is not None and found.get("status") == "True":
+            ended = text(job, "status", "completionTime") or text(found, "lastTransitionTime")
+            return ages.parse_timestamp(ended)
+    return None
+
+
+def _waits(pods: Iterable[Object]) -> str:
+    waiting = (podstates.waiting(pod) for pod in pods)
+    return next((found.why for found in waiting if found is not None), "")
