@@ -11,14 +11,18 @@ from hypothesis import strategies as st
 from trainshed.kube.objects import JSON, Object
 from trainshed.runner import hosts, links
 from trainshed.runner.addresses import Addresses, Exhausted
-from trainshed.runner.hosts import Neighbourhood
+from trainshed.runner.hosts import Neighbourhood, Sight
 
 
 def a_pod(
     name: str, created: str = "2026-11-15T00:00:00Z", labels: Object | None = None, **spec: JSON
 ) -> Object:
     meta = {"name": name, "namespace": "team", "creationTimestamp": created, "labels": labels or {}}
-    return {"metadata": meta, "spec": spec}
+    return {"metadata": meta, "spec": spec, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+def unready(pod: Object) -> Object:
+    return {**pod, "status": {}}
 
 
 def lines(*pods: tuple[Object, str], services: list[Object] | None = None) -> list[str]:
@@ -70,6 +74,64 @@ def test_a_service_leads_to_the_pods_behind_it() -> None:
     assert len(found) == 3
 
 
+def names_seen(found: Neighbourhood, sight: Sight) -> set[str]:
+    return {name for line in found.render(sight).splitlines()[5:] for name in line.split()[1:]}
+
+
+QUALIFIED = {"m.team.svc.cluster.local", "m.team.svc", "m.team"}
+
+
+@pytest.mark.parametrize(
+    ("sight", "early", "late"),
+    [
+        ("usual", {"m"}, QUALIFIED | {"m"}),
+        ("ready", set(), QUALIFIED | {"m"}),
+        ("all", QUALIFIED | {"m"}, QUALIFIED | {"m"}),
+    ],
+)
+def test_a_service_leads_to_pods_once_they_are_ready(sight: Sight, early: set[str], late: set[str]) -> None:
+    pod = a_pod("m", labels={"app": "x"})
+    found = around((unready(pod), "10.0.0.1"), services=[a_service("m", {"app": "x"})])
+    assert names_seen(found, sight) == early
+    assert found.put("10.0.0.1", hosts.host_of(pod, "10.0.0.1"))
+    assert names_seen(found, sight) == late
+
+
+def test_a_pod_on_its_way_out_is_not_led_to_any_more() -> None:
+    pod = a_pod("m", labels={"app": "x"})
+    pod["metadata"]["deletionTimestamp"] = "2026-11-15T00:00:09Z"
+    assert names_seen(around((pod, "10.0.0.1"), services=[a_service("m", {"app": "x"})]), "ready") == set()
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        a_service("m", {"app": "x"}, publishNotReadyAddresses=True),
+        a_service("m", {"app": "other"}),
+        a_service("other", {"app": "x"}),
+    ],
+)
+def test_the_own_name_of_a_pod_is_only_hidden_by_a_service_of_that_name(service: Object) -> None:
+    pod = unready(a_pod("m", labels={"app": "x"}))
+    assert "m" in names_seen(around((pod, "10.0.0.1"), services=[service]), "ready")
+
+
+def test_readiness_that_nobody_looks_for_changes_no_file() -> None:
+    pod = a_pod("p", labels={"app": "x"})
+    early = a_service("s", {"app": "x"}, publishNotReadyAddresses=True)
+    found = around((unready(pod), "10.0.0.1"), services=[early])
+    assert not found.put("10.0.0.1", hosts.host_of(pod, "10.0.0.1"))
+
+
+def test_other_namespaces_see_pods_by_a_service_once_they_are_ready_too() -> None:
+    pod = a_pod("p", labels={"app": "x"})
+    found = around((unready(pod), "10.0.0.1"), services=[a_service("s", {"app": "x"})])
+    assert (found.abroad(), found.abroad("ready")) == ("", "")
+    assert found.abroad("all") == "10.0.0.1 s.team.svc.cluster.local s.team.svc s.team\n"
+    found.put("10.0.0.1", hosts.host_of(pod, "10.0.0.1"))
+    assert found.abroad() == found.abroad("all") == "10.0.0.1 s.team.svc.cluster.local s.team.svc s.team\n"
+
+
 def test_a_service_without_a_selector_leads_nowhere() -> None:
     assert lines((a_pod("a"), "10.0.0.1"), services=[a_service("web", {})]) == ["10.0.0.1 a"]
 
@@ -80,17 +142,21 @@ def test_aliases_a_pod_asks_for_are_there() -> None:
 
 
 NAMES = st.sampled_from(["a", "b", "c"])
-STEPS = st.lists(st.tuples(st.sampled_from(["pod", "gone", "service", "dropped"]), NAMES, NAMES), max_size=12)
+KINDS = ["pod", "starting", "gone", "service", "dropped"]
+STEPS = st.lists(st.tuples(st.sampled_from(KINDS), NAMES, NAMES), max_size=12)
 
 
-@given(STEPS)
-def test_however_it_came_about_a_file_has_the_same_in_it(steps: list[tuple[str, str, str]]) -> None:
+@given(STEPS, st.sampled_from(["usual", "ready", "all"]))
+def test_however_it_came_about_a_file_has_the_same_in_it(
+    steps: list[tuple[str, str, str]], sight: Sight
+) -> None:
     lived = Neighbourhood()
     pods: dict[str, tuple[Object, str]] = {}
     services: dict[str, Object] = {}
     for step, name, label in steps:
-        if step == "pod":
-            pods[name] = a_pod(name, labels={"app": label}), f"10.0.0.{ord(name)}"
+        if step in ("pod", "starting"):
+            pod = a_pod(name, labels={"app": label})
+            pods[name] = pod if step == "pod" else unready(pod), f"10.0.0.{ord(name)}"
             lived.put(pods[name][1], hosts.host_of(*pods[name]))
         elif step == "gone":
             pods.pop(name, None)
@@ -102,7 +168,8 @@ def test_however_it_came_about_a_file_has_the_same_in_it(steps: list[tuple[str, 
             services.pop(name, None)
             lived.drop_service(name)
     fresh = around(*pods.values(), services=[*services.values()])
-    assert sorted(lived.render().splitlines()) == sorted(fresh.render().splitlines())
+    assert sorted(lived.render(sight).splitlines()) == sorted(fresh.render(sight).splitlines())
+    assert sorted(lived.abroad(sight).splitlines()) == sorted(fresh.abroad(sight).splitlines())
 
 
 # --- services as variables ---

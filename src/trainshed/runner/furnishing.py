@@ -17,6 +17,7 @@ from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
 from trainshed.runner import environment, images, mpi, pod_plan, pod_state, pod_status
 from trainshed.runner.environment import Reference, Sources
+from trainshed.runner.hosts import Sight
 from trainshed.runner.images import Environment, NoEnvironment
 from trainshed.runner.logs import kept
 from trainshed.runner.plan import SHM_BYTES, ContainerPlan, Mount, PodPlan
@@ -32,6 +33,8 @@ from trainshed.runner.volumes.wanted import Files, Memory, Volume
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 15.0
+_MAIN_SIGHT: dict[str, Sight] = {"process": "all"}
+"""Names in the words of a plain process become addresses once, when it starts."""
 
 
 class NotFurnished(Exception):
@@ -110,13 +113,22 @@ class Furnishing:
 
     def _pod_plan(self) -> PodPlan:
         owner, site = self._owner, self._site
+        for name in pod_status.names(owner.pod):
+            self._hosts(name)  # kept up to date from now on, also for what a former agent started
         site.hosts.flush()
         shm = wanted.shm_bytes(owner.pod, self._volumes, SHM_BYTES)
-        places = Places(str(owner.folder), str(site.hosts.path(owner.namespace)))
+        places = Places(str(owner.folder), self._hosts(""))
         folder = preparing.memory_folder(owner.pod, owner.folder)
         memory = tuple((str(folder / one.name), one.size) for one in self._volumes if isinstance(one, Memory))
         plan = pod_plan.pod_plan(owner.pod, owner.address, places, shm)
         return dataclasses.replace(plan, memory=memory)
+
+    def _hosts(self, container: str) -> str:
+        """The hosts file of a container; those that run before the others may wait for pods to be ready."""
+        owner, sight = self._owner, _MAIN_SIGHT.get(self._site.engine.features.name, "usual")
+        if pod_status.part_of(owner.pod, container) == "init":
+            sight = "ready"
+        return str(self._site.hosts.path(owner.namespace, sight))
 
     async def _open(self, plan: PodPlan) -> None:
         try:
@@ -249,7 +261,8 @@ class Furnishing:
     def pulled(self, spec: Object) -> str:
         """What an image turned out to be, in words."""
         chosen = self._environments[text(spec, "name")]
-        return f'Container image "{text(spec, "image")}" is {chosen.words()}'
+        always = "; nothing is pulled" if text(spec, "imagePullPolicy") == "Always" else ""
+        return f'Container image "{text(spec, "image")}" is {chosen.words()}{always}'
 
     def images(self) -> dict[str, str]:
         return {name: chosen.id for name, chosen in self._environments.items()}
@@ -258,13 +271,13 @@ class Furnishing:
         try:
             return self._site.environment(self._owner.pod, spec)
         except NoEnvironment as why:
-            raise CannotPlan("ErrImagePull", str(why)) from why
+            raise CannotPlan(why.reason, str(why)) from why
 
     def _container_plan(
         self, spec: Object, attempt: int, chosen: Environment, sources: Sources
     ) -> ContainerPlan:
         owner, name = self._owner, text(spec, "name")
-        shared = self._plan or self._pod_plan()
+        shared = dataclasses.replace(self._plan or self._pod_plan(), hosts=self._hosts(name))
         around = Surroundings(
             chosen,
             sources,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
-from trainshed.kinds.reading import entries, mapping, texts
-from trainshed.kube.objects import Object, text
+from trainshed.kinds.reading import entries, is_true, mapping, texts
+from trainshed.kube import conditions
+from trainshed.kube.objects import Object, dig, text
 from trainshed.runner.pod_plan import hostname
 
 _LOCAL: Final = """\
@@ -24,6 +25,10 @@ ff02::2 ip6-allrouters
 """
 Label = tuple[str, str]
 _ZONE: Final = "svc.cluster.local"
+Sight = Literal["usual", "ready", "all"]
+"""Who is seen of pods that are not ready. `usual`: they are found by their own name, not by a service's, as
+on a cluster. `ready`: not by their own name either where a service bears it; for those who wait for others.
+`all`: like the ready ones; for whoever looks only once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class Host:
     labels: tuple[Label, ...]
     aliases: tuple[tuple[str, str], ...]
     created: str
+    is_ready: bool = True
 
 
 def host_of(pod: Object, address: str) -> Host:
@@ -52,6 +58,8 @@ def host_of(pod: Object, address: str) -> Host:
         tuple(sorted((key, str(value)) for key, value in mapping(pod, "metadata", "labels").items())),
         aliases,
         text(pod, "metadata", "creationTimestamp"),
+        conditions.is_true(dig(pod, "status", "conditions"), "Ready")
+        and not dig(pod, "metadata", "deletionTimestamp"),
     )
 
 
@@ -95,11 +103,19 @@ def line_abroad(host: Host) -> str:
     return f"{host.address} {' '.join(_abroad(f'{host.hostname}.{host.subdomain}', host.namespace))}\n"
 
 
-def lines_of_service(service: Object, hosts: Iterable[Host], called: Naming = _qualified) -> str:
-    """The names of a service lead to all pods behind it."""
+def lines_of_service(
+    service: Object, hosts: Iterable[Host], sight: Sight = "usual", called: Naming = _qualified
+) -> str:
+    """The names of a service lead to the pods behind it."""
     names = " ".join(called(text(service, "metadata", "name"), text(service, "metadata", "namespace")))
-    addresses = [host.address for host in sorted(hosts, key=_order) if is_behind(host, service)]
-    return "".join(f"{address} {names}\n" for address in addresses)
+    early = sight == "all" or is_early(service)
+    found = [host for host in sorted(hosts, key=_order) if is_behind(host, service)]
+    return "".join(f"{host.address} {names}\n" for host in found if early or host.is_ready)
+
+
+def is_early(service: Object) -> bool:
+    """Whether it leads to pods before they are ready."""
+    return is_true(service, "spec", "publishNotReadyAddresses")
 
 
 def _order(host: Host) -> tuple[str, str]:
@@ -113,10 +129,11 @@ class Neighbourhood:
         self._hosts: dict[str, Host] = {}
         self._services: dict[str, Object] = {}
         self._lines: dict[str, str] = {}
+        """Of each service, in the usual sight."""
         self._by_label: dict[Label, set[str]] = {}
         """Names of services by one label that their pods have."""
         self._with_address: set[str] = set()
-        self._abroad: str | None = None
+        self._abroad: dict[Sight, str] = {}
 
     def put(self, uid: str, host: Host) -> bool:
         """Whether that changed anything."""
@@ -124,15 +141,17 @@ class Neighbourhood:
         if before == host:
             return False
         self._hosts[uid] = host
-        self._renew([one for one in (before, host) if one is not None])
-        self._abroad = None
+        is_news = self._renew([one for one in (before, host) if one is not None])
+        if before is not None and replace(before, is_ready=host.is_ready) == host and not is_news:
+            return False
+        self._abroad.clear()
         return True
 
     def drop(self, uid: str) -> bool:
         gone = self._hosts.pop(uid, None)
         if gone is not None:
             self._renew([gone])
-            self._abroad = None
+            self._abroad.clear()
         return gone is not None
 
     def put_service(self, service: Object) -> None:
@@ -146,7 +165,7 @@ class Neighbourhood:
             self._with_address.add(name)
 
     def drop_service(self, name: str) -> None:
-        self._abroad = None
+        self._abroad.clear()
         gone = self._services.pop(name, None)
         self._lines.pop(name, None)
         self._with_address.discard(name)
@@ -155,24 +174,37 @@ class Neighbourhood:
             if not self._by_label[label]:
                 del self._by_label[label]
 
-    def render(self) -> str:
+    def render(self, sight: Sight = "usual") -> str:
         """Where a name was used before, the newest pod comes first: the first line with a name counts."""
         newest_first = sorted(self._hosts.values(), key=_age, reverse=True)
-        return "".join([_LOCAL, *map(lines_of, newest_first), *self._lines.values()])
+        if sight == "ready":
+            newest_first = [host for host in newest_first if not self._is_hidden(host)]
+        services: Iterable[str] = self._lines.values()
+        if sight == "all":
+            services = (lines_of_service(one, self._hosts.values(), sight) for one in self._services.values())
+        return "".join([_LOCAL, *map(lines_of, newest_first), *services])
+
+    def _is_hidden(self, host: Host) -> bool:
+        """Whether a pod's own name is that of a service which does not lead to it yet."""
+        service = self._services.get(host.hostname)
+        if service is None or host.is_ready or host.subdomain:
+            return False
+        return is_behind(host, service) and not is_early(service)
 
     @property
     def is_inhabited(self) -> bool:
         return bool(self._hosts)
 
-    def abroad(self) -> str:
+    def abroad(self, sight: Sight = "usual") -> str:
         """What the files of other namespaces say of this one."""
-        if self._abroad is None:
+        sight = "usual" if sight == "ready" else sight
+        if sight not in self._abroad:
             newest_first = sorted(self._hosts.values(), key=_age, reverse=True)
             services = (
-                lines_of_service(one, self._hosts.values(), _abroad) for one in self._services.values()
+                lines_of_service(one, self._hosts.values(), sight, _abroad) for one in self._services.values()
             )
-            self._abroad = "".join([*map(line_abroad, newest_first), *services])
-        return self._abroad
+            self._abroad[sight] = "".join([*map(line_abroad, newest_first), *services])
+        return self._abroad[sight]
 
     def reachable(self) -> list[tuple[Object, str]]:
         """Services with an address of their own, and a pod behind each."""
@@ -182,11 +214,14 @@ class Neighbourhood:
             found += [(service, address) for address in behind[:1]]
         return found
 
-    def _renew(self, changed: list[Host]) -> None:
+    def _renew(self, changed: list[Host]) -> bool:
+        """Whether any service leads elsewhere now."""
         names = {name for host in changed for label in host.labels for name in self._by_label.get(label, ())}
+        before = {name: self._lines[name] for name in names}
         for name in names:
             if any(is_behind(host, self._services[name]) for host in changed):
                 self._lines[name] = lines_of_service(self._services[name], self._hosts.values())
+        return any(self._lines[name] != lines for name, lines in before.items())
 
 
 def _label(service: Object) -> Label | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trainshed.kube.objects import Object, text
-from trainshed.runner.hosts import Host, Neighbourhood
+from trainshed.runner.hosts import Host, Neighbourhood, Sight
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ _RUMOUR_SECONDS = 0.1
 
 
 class HostsFiles:
-    """One file per namespace; changes of one turn of the loop are written together.
+    """A file per namespace, and more where some look differently; one turn's changes are written together.
 
     Other namespaces hear of them a little later: there may be many, and few look for each other.
     """
@@ -27,14 +27,23 @@ class HostsFiles:
         """`common` are the lines every file has, whoever lives there."""
         self._folder, self._common = folder, common
         self._namespaces: dict[str, Neighbourhood] = {}
+        self._others: dict[str, set[Sight]] = {}
+        """Files beside the usual ones that are in use, by namespace."""
         self._stale: set[str] = set()
         self._scheduled: asyncio.Handle | None = None
         self._moved: set[str] = set()
         """Namespaces of which the others have not heard yet."""
         self._rumour: asyncio.Handle | None = None
 
-    def path(self, namespace: str) -> Path:
-        return self._folder / f"{namespace}.hosts"
+    def path(self, namespace: str, sight: Sight = "usual") -> Path:
+        """Where the file is, once it was flushed; it is kept up to date from then on."""
+        if sight == "usual":
+            return self._folder / f"{namespace}.hosts"
+        used = self._others.setdefault(namespace, set())
+        if sight not in used:
+            used.add(sight)
+            self._touch(namespace)
+        return self._folder / f"{namespace}.{sight}.hosts"
 
     def put(self, uid: str, host: Host) -> None:
         if self._of(host.namespace).put(uid, host):
@@ -62,12 +71,13 @@ class HostsFiles:
             self._scheduled.cancel()
             self._scheduled = None
         for namespace in sorted(self._stale):
-            write_in_place(self.path(namespace), self._render(namespace))
+            for sight in ("usual", *sorted(self._others.get(namespace, ()))):
+                write_in_place(self.path(namespace, sight), self._render(namespace, sight))
             self._stale.discard(namespace)
 
-    def _render(self, namespace: str) -> str:
-        others = (one.abroad() for name, one in sorted(self._namespaces.items()) if name != namespace)
-        return "".join([self._of(namespace).render(), self._common(namespace), *others])
+    def _render(self, namespace: str, sight: Sight) -> str:
+        others = (one.abroad(sight) for name, one in sorted(self._namespaces.items()) if name != namespace)
+        return "".join([self._of(namespace).render(sight), self._common(namespace), *others])
 
     def _spread(self) -> None:
         """Tell all namespaces where somebody lives what has moved elsewhere."""
