@@ -15,6 +15,13 @@ def write(value: JSON) -> bytes:
     return text.encode()
 
 
+def one_line(text: str) -> str:
+    """A text as a scalar of one line, quoted where it has to be."""
+    style = '"' if "\n" in text else None
+    written: str = yaml.dump(text, Dumper=_Dumper, allow_unicode=True, width=2**30, default_style=style)
+    return written.removesuffix("...\n").rstrip("\n")
+
+
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at run time
     """Quotes every text that a Kubernetes client would read as something else (`y`, `08`, `<<`)."""
 

@@ -1,0 +1,253 @@
+"""The comments of a YAML text: which field each is about, and where they go when fields have moved."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import yaml
+
+from trainshed.controllers.trainjob.lifetimes import TTL, TTL_ANNOTATION
+from trainshed.jobs.converting.findings import dotted
+from trainshed.jobs.converting.parcels import Path
+from trainshed.jobs.converting.writing import Line
+from trainshed.kube.objects import JSON
+
+Place = Literal["above", "beside", "below"]
+_MARK: Final = re.compile(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
+_HEADER: Final = re.compile(r"[|>][0-9+-]*[ \t]+(#.*)")
+_HOMES: Final = {
+    "replicas": "numNodes",
+    "nprocPerNode": "numProcPerNode",
+    "nProcPerNode": "numProcPerNode",
+    "slotsPerWorker": "numProcPerNode",
+    "resources": "resourcesPerNode",
+    "podTemplateOverrides": "runtimePatches",
+    "podSpecOverrides": "runtimePatches",
+    "minReplicas": "minNodes",
+    "maxReplicas": "maxNodes",
+    TTL: TTL_ANNOTATION,
+}
+"""What fields are called now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    text: str
+    """With its mark."""
+    path: Path
+    """The field it is about; empty for one that is about none."""
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where a field or an item begins."""
+
+    line: int
+    column: int
+    path: Path
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def read(text: str) -> list[Comment]:
+    """All comments of one YAML document."""
+    spots = sorted(_spots(text), key=lambda spot: (spot.line, len(spot.path)))
+    starts, columns = [spot.line for spot in spots], {spot.path: spot.column for spot in spots}
+    found = []
+    for line, column, words, is_alone in _marks(text):
+        at = bisect_left(starts, line + 1)
+        before = spots[at - 1] if at else None
+        after = spots[at] if at < len(spots) else None
+        found.append(_placed(words, column, before, after, columns, is_alone=is_alone))
+    return found
+
+
+def _placed(
+    words: str,
+    column: int,
+    before: _Spot | None,
+    after: _Spot | None,
+    columns: Mapping[Path, int],
+    *,
+    is_alone: bool,
+) -> Comment:
+    if not is_alone and before is not None:
+        return Comment(words, before.path, "beside")
+    if after is not None and (before is None or column <= after.column):
+        return Comment(words, after.path, "above")
+    path = before.path if before else ()
+    # It ends the part of the text that is indented as it is.
+    parts = [path[:length] for length in range(len(path), 0, -1)]
+    return Comment(words, next((part for part in parts if columns[part] <= column), path), "below")
+
+
+def _marks(text: str) -> Iterator[tuple[int, int, str, bool]]:
+    """Line, column, words and whether nothing else is on the line, of each comment."""
+    inside = [*_scalars(text)]
+    for match in _MARK.finditer(text):
+        at = match.start()
+        if any(start <= at < end for start, end in inside) and not _is_header(text, at, inside):
+            continue
+        begin = text.rfind("\n", 0, at) + 1
+        head = text[begin:at]
+        yield text.count("\n", 0, at), len(head), match.group().rstrip(), head.strip(" \t-") == ""
+
+
+def _scalars(text: str) -> Iterator[tuple[int, int]]:
+    """Where texts and numbers stand: a mark in one of them begins no comment."""
+    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        if isinstance(token, yaml.ScalarToken):
+            yield token.start_mark.index, token.end_mark.index
+
+
+def _is_header(text: str, at: int, inside: Sequence[tuple[int, int]]) -> bool:
+    """Does the mark stand behind the sign that begins a text of several lines?"""
+    for start, end in inside:
+        if start <= at < end and (found := _HEADER.match(text, start)):
+            return found.start(1) == at
+    return False
+
+
+def _spots(text: str) -> Iterator[_Spot]:
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    waiting: list[tuple[Path, yaml.Node]] = [((), node)] if node is not None else []
+    seen: set[int] = set()
+    while waiting:
+        path, node = waiting.pop()
+        if id(node) in seen:  # an alias: it stands where its anchor is
+            continue
+        seen.add(id(node))
+        for spot, inner in _children(path, node):
+            yield spot
+            waiting.append((spot.path, inner))
+
+
+def _children(path: Path, node: yaml.Node) -> Iterator[tuple[_Spot, yaml.Node]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield _Spot(key.start_mark.line, key.start_mark.column, (*path, str(key.value))), value
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield _Spot(item.start_mark.line, node.start_mark.column, (*path, index)), item
+
+
+# --- placing ------------------------------------------------------------------------------------------------
+
+
+def woven(
+    documents: Sequence[Sequence[Line]], old: JSON, new: Sequence[JSON], found: Sequence[Comment]
+) -> str:
+    """The documents' lines with all comments: at their field where it is still there, else on top."""
+    homes = [dict(_entries(document)) for document in new]
+    above: dict[tuple[int, Path], list[str]] = {}
+    beside: dict[tuple[int, Path], list[str]] = {}
+    below: dict[tuple[int, Path], list[str]] = {}
+    shelves: Mapping[Place, dict[tuple[int, Path], list[str]]] = {
+        "above": above,
+        "beside": beside,
+        "below": below,
+    }
+    loose = []
+    for comment in found:
+        home = _home(comment.path, old, homes)
+        if home is None:
+            loose.append(_displaced(comment))
+        elif comment.text not in (shelf := shelves[comment.place].setdefault(home, [])):
+            shelf.append(comment.text)
+    # Behind what stands on top anyway: that is often a licence.
+    above.setdefault((0, documents[0][0].paths[0]), []).extend(dict.fromkeys(loose))
+    written = [_written(index, lines, above, beside, below) for index, lines in enumerate(documents)]
+    return "---\n".join(written)
+
+
+def _displaced(comment: Comment) -> str:
+    return f"# {dotted(comment.path)}: {comment.text.lstrip('#').strip()}" if comment.path else comment.text
+
+
+def _written(
+    index: int,
+    lines: Sequence[Line],
+    above: Mapping[tuple[int, Path], list[str]],
+    beside: Mapping[tuple[int, Path], list[str]],
+    below: Mapping[tuple[int, Path], list[str]],
+) -> str:
+    written: list[str] = []
+    last = {path: at for at, line in enumerate(lines) for path in _within(lines, at)}
+    ends: dict[int, list[tuple[str, str]]] = {}
+    for (document, path), words in below.items():
+        if document == index:
+            start = next(line for line in lines if path in line.paths)
+            ends.setdefault(last[path], []).extend((start.indent, word) for word in words)
+    for at, line in enumerate(lines):
+        own = [(index, path) for path in line.paths]
+        written += [f"{line.indent}{words}" for key in own for words in above.get(key, ())]
+        notes = [words for key in own for words in beside.get(key, ())]
+        written.append(f"{line.text}  {' '.join(notes)}" if notes else line.text)
+        written += [f"{indent}{words}" for indent, words in ends.get(at, ())]
+    return "".join(f"{line}\n" for line in written)
+
+
+def _within(lines: Sequence[Line], at: int) -> Iterator[Path]:
+    """All paths that reach to a line: of the last field that began, and of those it is part of."""
+    while at > 0 and not lines[at].paths:
+        at -= 1
+    for path in lines[at].paths:
+        yield from (path[:length] for length in range(1, len(path) + 1))
+
+
+def _entries(value: JSON, path: Path = ()) -> Iterator[tuple[Path, JSON]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield (*path, key), item
+        yield from _entries(item, (*path, key))
+
+
+def _home(path: Path, old: JSON, homes: Sequence[Mapping[Path, JSON]]) -> tuple[int, Path] | None:
+    """Where a field is now: the same words for the same value in the surroundings that are most alike."""
+    if not path:
+        return None
+    value = _value(old, path)
+    every = [
+        (index, other) for index, found in enumerate(homes) for other in found if _is_called(path, other)
+    ]
+    same = [(index, other) for index, other in every if homes[index][other] == value]
+    best = max(same or every, key=lambda one: (_likeness(path, one[1]), -one[0]), default=None)
+    if best is None or (not same and not _is_certain(path, best[1])):
+        return None
+    return best
+
+
+def _is_called(path: Path, other: Path) -> bool:
+    mine = next(step for step in reversed(path) if isinstance(step, str))
+    theirs = next(step for step in reversed(other) if isinstance(step, str))
+    return isinstance(path[-1], int) == isinstance(other[-1], int) and theirs in (mine, _HOMES.get(mine))
+
+
+def _is_certain(path: Path, other: Path) -> bool:
+    """Is it the same field though its value is another one?"""
+    return path == other or path[-1] in _HOMES or _likeness(path, other) > 1
+
+
+def _likeness(path: Path, other: Path) -> int:
+    """How many steps are the same, from the end."""
+    mine = [step for step in reversed(path) if isinstance(step, str)]
+    theirs = [step for step in reversed(other) if isinstance(step, str)]
+    pairs = list(zip(mine, theirs, strict=False))
+    return next((index for index, (one, two) in enumerate(pairs) if one != two), len(pairs))
+
+
+def _value(value: JSON, path: Path) -> JSON:
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value

@@ -1,0 +1,148 @@
+"""Documents, whatever they are: those of old kinds and dialects converted, all others as they were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from trainshed.jobs.converting import legacy, overrides, pods
+from trainshed.jobs.converting.findings import Finding, Findings
+from trainshed.kinds.kubeflow import late_checks, validate
+from trainshed.kinds.kubeflow.families import FAMILIES, MPI, Family
+from trainshed.kinds.reading import entries, mapping, number
+from trainshed.kinds.trainer import dialects
+from trainshed.kinds.trainer.runtime_parts import API_VERSION
+from trainshed.kube.objects import JSON, Object, copied, text
+
+_GROUP: Final = "kubeflow.org/"
+_RUNTIMES: Final = ("TrainingRuntime", "ClusterTrainingRuntime")
+_PARTIAL: Final = "if it is a patch of a kustomization, convert what that builds, with -k"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    documents: tuple[JSON, ...]
+    findings: tuple[Finding, ...]
+    converted: int
+    """How many objects became others."""
+
+
+def convert(documents: Sequence[JSON]) -> Conversion:
+    """What takes the place of the documents, in order, and all there is to say about it."""
+    found = [one(document) for document in documents]
+    made = tuple(document for each in found for document in each.documents)
+    findings = [finding for each in found for finding in each.findings]
+    return Conversion(made, (*findings, *_namesakes(made)), sum(each.converted for each in found))
+
+
+def one(document: JSON) -> Conversion:
+    """A single document, which may be a list of others."""
+    kind, version = text(document, "kind"), text(document, "apiVersion")
+    if kind == "List" and version == "v1":
+        return _list(document)
+    findings = Findings(f"{kind}/{_name(document)}")
+    family = next((family for family in FAMILIES if family.kind == kind), None)
+    if family is not None and version.startswith(_GROUP):
+        return _legacy(family, document, findings)
+    if version == API_VERSION:
+        return _trainers(document, findings)
+    if kind == "Kustomization" or (not kind and isinstance(document, dict)):
+        _tell_kustomization(document, findings)
+    return Conversion((document,), tuple(findings.found), 0)
+
+
+def _name(document: JSON) -> str:
+    return text(document, "metadata", "name") or text(document, "metadata", "generateName") or "?"
+
+
+def _list(document: Object) -> Conversion:
+    found = [one(item) for item in entries(document, "items")]
+    items = [item for each in found for item in each.documents]
+    findings = tuple(finding for each in found for finding in each.findings)
+    return Conversion(({**document, "items": items},), findings, sum(each.converted for each in found))
+
+
+def _trainers(document: Object, findings: Findings) -> Conversion:
+    kind = text(document, "kind")
+    if kind == "TrainJob" and overrides.is_old(document):
+        return Conversion((overrides.converted(document, findings),), tuple(findings.found), 1)
+    if kind in _RUNTIMES:
+        for warning in dialects.runtime_warnings(document):
+            field, _, why = warning.partition(": ")
+            findings.changed([field], f"left as it is: {why}")
+    return Conversion((document,), tuple(findings.found), 0)
+
+
+# --- v1 -----------------------------------------------------------------------------------------------------
+
+
+def _legacy(family: Family, document: Object, findings: Findings) -> Conversion:
+    if why := next(_refusals(family, document), ""):
+        findings.refused((), why, _PARTIAL)
+        return Conversion((document,), tuple(findings.found), 0)
+    made = legacy.converted(family, document, findings)
+    return Conversion(tuple(made), tuple(findings.found), 1)
+
+
+def _refusals(family: Family, document: Object) -> Iterator[str]:
+    """Why a job cannot be converted: it could not run as it is either, or nobody knows what it says."""
+    version = text(document, "apiVersion").removeprefix(_GROUP)
+    if version not in (("v1", "v2beta1") if family is MPI else ("v1",)):
+        yield f"version {version} of {family.kind} is not known, only v1"
+    job = _filled(family, document)
+    if family.has_webhook:
+        yield from (f"v1 refuses it too: {error}" for error in validate.errors(family, job, None))
+    elif wrong := late_checks.fault(family, job):
+        yield f"v1 refuses it too: {wrong}"
+    if any(pods.clashes(template, main) for template, main in legacy.main_containers(family, job)):
+        yield 'a container is called "node", which is what TrainJobs call the one that trains'
+    if not sum(max(0, count) for count in _counts(family, job)):
+        yield "it asks for no pods at all"
+
+
+def _filled(family: Family, document: Object) -> Object:
+    """With a name, where the server is to make one up, and the number of masters that goes without saying."""
+    job: Object = copied(document)
+    meta = job.setdefault("metadata", {})
+    if isinstance(meta, dict) and not text(meta, "name") and text(meta, "generateName"):
+        meta["name"] = f"{meta['generateName'].lower()}xxxxx"
+    master = mapping(job, "spec", family.replicas).get("Master")
+    if family.one_master and isinstance(master, dict) and master.get("replicas") is None:
+        master["replicas"] = 1
+    return job
+
+
+def _counts(family: Family, job: Object) -> Iterator[int]:
+    for type, replica in mapping(job, "spec", family.replicas).items():
+        given = number(replica, "replicas")
+        yield (0 if type in family.optional_types else 1) if given is None else given
+
+
+# --- what concerns several ----------------------------------------------------------------------------------
+
+
+def _namesakes(documents: Sequence[JSON]) -> Iterator[Finding]:
+    """Two kinds may have had one name; TrainJobs are one kind."""
+    places = Counter(
+        (text(document, "kind"), text(document, "metadata", "namespace"), text(document, "metadata", "name"))
+        for document in documents
+        if text(document, "apiVersion") == API_VERSION and text(document, "metadata", "name")
+    )
+    for (kind, _, name), count in places.items():
+        if count > 1:
+            why = f"{count} documents have this name now, and only the last one would be kept"
+            yield Finding("not converted", f"{kind}/{name}", "metadata.name", why, "rename all but one")
+
+
+def _tell_kustomization(document: Object, findings: Findings) -> None:
+    """Patches speak of fields by their old places."""
+    kinds = {family.kind for family in FAMILIES}
+    for name in ("patches", "patchesJson6902"):
+        for index, patch in enumerate(entries(document, name)):
+            kind = text(patch, "target", "kind")
+            if kind in kinds:
+                findings.object = "Kustomization"
+                why = f"a patch of {kind}s cannot be carried over by itself"
+                findings.refused((name, index), why, "convert what the kustomization builds, with -k")

@@ -1,0 +1,68 @@
+"""What there is to say about a conversion: what is lost, what is different, what need not be said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Verdict = Literal["not converted", "not carried over", "behaves differently", "not needed"]
+Step = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    verdict: Verdict
+    object: str
+    """Kind and name, as they were."""
+    field: str
+    """Where it was said; empty for what is true of the whole object."""
+    why: str
+    advice: str = ""
+    """What to do about it."""
+
+    @property
+    def line(self) -> str:
+        place = f"{self.object}: {self.field}" if self.field else self.object
+        return f"{self.verdict}: {place}: {self.why}{f'; {self.advice}' if self.advice else ''}"
+
+    def at(self, index: int) -> Finding:
+        """The same of an item of a list."""
+        return replace(self, object=f"items[{index}] {self.object}")
+
+
+@dataclass(slots=True)
+class Findings:
+    """The findings about one object, as they come."""
+
+    object: str
+    found: list[Finding] = field(default_factory=list)
+
+    def lost(self, path: Sequence[Step], why: str, advice: str = "") -> None:
+        self._add("not carried over", path, why, advice)
+
+    def changed(self, path: Sequence[Step], why: str, advice: str = "") -> None:
+        self._add("behaves differently", path, why, advice)
+
+    def needless(self, path: Sequence[Step], why: str) -> None:
+        """It was said, and the result does the same without."""
+        self._add("not needed", path, why, "")
+
+    def refused(self, path: Sequence[Step], why: str, advice: str = "") -> None:
+        self._add("not converted", path, why, advice)
+
+    def _add(self, verdict: Verdict, path: Sequence[Step], why: str, advice: str) -> None:
+        finding = Finding(verdict, self.object, dotted(path), why, advice)
+        if finding not in self.found:
+            self.found.append(finding)
+
+
+def dotted(path: Sequence[Step]) -> str:
+    """`spec.containers[0].image`; keys with dots stand in brackets."""
+    return "".join(_step(part) for part in path).removeprefix(".")
+
+
+def _step(part: Step) -> str:
+    if isinstance(part, int):
+        return f"[{part}]"
+    return f"[{part}]" if "." in part or "/" in part else f".{part}"

@@ -1,0 +1,163 @@
+"""A pod template of v1 as one of a runtime: its main container is called `node`, and knows its topology."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from trainshed.controllers.v1jobs import naming
+from trainshed.jobs.converting.findings import Findings
+from trainshed.jobs.converting.parcels import Parcel, Path, says_something
+from trainshed.kinds.kubeflow.families import Family
+from trainshed.kinds.reading import entries, mapping, sequence
+from trainshed.kinds.trainer import templates
+from trainshed.kube.objects import JSON, Object, copied, text
+
+NO_EFFECT: Final = "had no effect in v1 either"
+_KEPT_METADATA: Final = ("labels", "annotations", "finalizers")
+_SELECTING: Final = ("affinity", "topologySpreadConstraints")
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A template in the making; all of it is ours."""
+
+    template: Object
+    main: Object
+    """The container that trains; part of the template."""
+
+    @property
+    def spec(self) -> Object:
+        found: Object = self.template["spec"]
+        return found
+
+    @property
+    def metadata(self) -> Object:
+        return mapping(self.template, "metadata")
+
+
+def converted(family: Family, template: Object, path: Path, main: str, findings: Findings) -> Pod:
+    """The template without what v1 overruled, its main container, which was called `main`, renamed."""
+    parcel = Parcel(template, findings, path)
+    made: Object = {}
+    if meta := _metadata(parcel):
+        made["metadata"] = meta
+    parcel.needless(f"{NO_EFFECT}: the replica's own restartPolicy counts", "spec", "restartPolicy")
+    made["spec"] = parcel.take("spec")
+    parcel.close("a pod template has no such field")
+    containers = entries(made["spec"], "containers")
+    named = [container for container in containers if text(container, "name") == main]
+    chosen = (named or containers)[0]
+    _rename(made["spec"], chosen, findings, path)
+    return Pod(made, chosen)
+
+
+def _metadata(parcel: Parcel) -> Object:
+    given = parcel.look("metadata")
+    for name in [name for name in mapping(given) if name not in _KEPT_METADATA]:
+        parcel.needless(NO_EFFECT, "metadata", name)
+    meta = parcel.take("metadata")
+    return {name: value for name, value in mapping(meta).items() if says_something(value)}
+
+
+def _rename(spec: Object, chosen: Object, findings: Findings, path: Path) -> None:
+    old = text(chosen, "name")
+    chosen["name"] = templates.NODE
+    for reference in _containers_named(spec):
+        if text(reference, "containerName") == old:
+            reference["containerName"] = templates.NODE
+    index = entries(spec, "containers").index(chosen)
+    if old != templates.NODE:
+        findings.changed(
+            (*path, "spec", "containers", index, "name"),
+            f'the container is called "node" instead of "{old}"',
+            "use that name with kubectl logs -c and exec -c",
+        )
+
+
+def _containers_named(value: JSON) -> Iterator[Object]:
+    """All references to the resources of a container, in variables and volumes."""
+    if isinstance(value, dict):
+        if isinstance(value.get("resourceFieldRef"), dict):
+            yield value["resourceFieldRef"]
+        for inner in value.values():
+            yield from _containers_named(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _containers_named(inner)
+
+
+def clashes(template: Object, main: str) -> bool:
+    """Would the new name of the main container be that of another one?"""
+    spec = mapping(template, "spec")
+    both = entries(spec, "containers") + entries(spec, "initContainers")
+    return main != templates.NODE and templates.NODE in [text(container, "name") for container in both]
+
+
+# --- the environment ----------------------------------------------------------------------------------------
+
+
+def equip(
+    pod: Pod, variables: Sequence[Object], reserved: Sequence[str], findings: Findings, path: Path
+) -> None:
+    """The variables, in all containers; in the main one without those that the runtime's policy sets."""
+    for index, container in enumerate(entries(pod.spec, "containers")):
+        held = reserved if container is pod.main else ()
+        given = [found for found in variables if text(found, "name") not in held]
+        place = (*path, "spec", "containers", index, "env")
+        own = _own(container, {text(found, "name") for found in variables} | set(held), findings, place)
+        if own or given:
+            container["env"] = own + copied(given)
+
+
+def _own(container: Object, taken: set[str], findings: Findings, path: Path) -> list[Object]:
+    """The container's variables that count: the last of each name, none of those the operator sets."""
+    given = entries(container, "env")
+    last = {text(found, "name"): index for index, found in enumerate(given)}
+    kept = []
+    for index, found in enumerate(given):
+        name = text(found, "name")
+        if name in taken:
+            findings.needless((*path, index), f"{name} is set for the job, as v1's operator overruled it")
+        elif last[name] != index:
+            findings.needless((*path, index), f"a later {name} overrules it")
+        else:
+            kept.append(found)
+    return kept
+
+
+# --- labels -------------------------------------------------------------------------------------------------
+
+
+def keep_labels(pod: Pod, marks: dict[str, str], findings: Findings, path: Path) -> None:
+    """Give pods those of v1's labels that their own rules of placement ask for."""
+    wanted = [name for field in _SELECTING for name in _asked(pod.spec.get(field))]
+    for name in dict.fromkeys(wanted):
+        if name in marks:
+            meta = pod.template.setdefault("metadata", {})
+            meta["labels"] = {**mapping(meta, "labels"), name: marks[name]}
+        else:
+            findings.changed(
+                (*path, "spec"),
+                f'pods do not have the label "{name}" their placement asks for',
+                _OTHER_LABELS,
+            )
+
+
+_OTHER_LABELS: Final = "use jobset.sigs.k8s.io/replicatedjob-name or batch.kubernetes.io/job-completion-index"
+
+
+def _asked(value: JSON) -> Iterator[str]:
+    """Labels of v1's that a selector speaks of."""
+    if isinstance(value, dict):
+        names = [*mapping(value, "matchLabels"), text(value, "key"), *sequence(value, "matchLabelKeys")]
+        yield from (name for name in names if isinstance(name, str) and name.startswith(_PREFIX))
+        for inner in value.values():
+            yield from _asked(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _asked(inner)
+
+
+_PREFIX: Final = naming.JOB.partition("/")[0] + "/"
