@@ -117,7 +117,7 @@ class Draft:
         if not why or failed is None or lists.is_true(self.before.get("conditions"), FAILED):
             return
         said = text(failed, "message")
-        failed["message"] = f"{said} {why}" if said.endswith(".") else f"{said}: {why}"
+        failed["message"] = f"{said.removesuffix('.')}. First failure: {why}"
         self.tell("Warning", "PodFailed", why)
 
     def tell(self, type: Literal["Normal", "Warning"], word: str, message: str) -> None:

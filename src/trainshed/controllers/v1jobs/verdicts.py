@@ -13,7 +13,7 @@ from trainshed.kinds.kubeflow.families import JAX, PYTORCH, XGBOOST
 from trainshed.kinds.reading import entries, number
 from trainshed.kube.objects import Object, text
 
-_STATES: Final = ("containerStatuses", "initContainerStatuses")
+_STATES: Final = ("initContainerStatuses", "containerStatuses")
 
 
 def first_failure(team: Team) -> str:
@@ -48,7 +48,7 @@ def troubles(team: Team) -> Iterator[Event]:
 
 
 def _troubles(pod: Object) -> Iterator[Event]:
-    found = next(filter(None, (entries(pod, "status", part) for part in _STATES)), [])
+    found = [status for part in _STATES for status in entries(pod, "status", part)]
     for status in found:
         yield from _of_container(pod, status)
     if not found:
