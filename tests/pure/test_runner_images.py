@@ -46,6 +46,39 @@ def test_the_pods_own_word_counts_most() -> None:
     assert images.choose("pytorch/pytorch", pod, RULES, "/default").path == "/mine/bin/python"
 
 
+def test_what_an_image_has_in_it_is_shown_whichever_environment_its_pod_asks_for(tmp_path: Path) -> None:
+    folder, program = make(tmp_path / "venv", "bin/python"), make(tmp_path / "mnist", "mnist.py")
+    rules = (ImageRule("me/mnist", contents=(("/opt/mnist", str(program)),)),)
+    asking: Object = {"metadata": {"annotations": {"trainshed.dev/python": str(folder)}}}
+    for pod in ({}, asking):
+        chosen = images.look(images.choose("me/mnist:1", pod, rules, str(folder)))
+        assert chosen.path == str(folder)
+        assert Mount("/opt/mnist", "ro-bind", str(program)) in images.mounts(chosen, [])
+
+
+def test_contents_that_are_not_there_are_named(tmp_path: Path) -> None:
+    folder = make(tmp_path / "venv", "bin/python")
+    choice = Choice(str(folder), "a test", contents=(("/opt/mnist", "/no/such/folder"),))
+    with pytest.raises(NoEnvironment, match="a test: /no/such/folder does not exist"):
+        images.look(choice)
+
+
+@pytest.mark.parametrize("policy", ["", "Always", "IfNotPresent", "Never"])
+def test_an_image_that_is_named_runs_whatever_its_pull_policy(policy: str) -> None:
+    images.check_pull(policy, "pytorch/pytorch", images.choose("pytorch/pytorch", {}, RULES, "/default"))
+
+
+def test_an_image_nobody_named_does_not_run_where_it_must_be_present() -> None:
+    chosen = images.choose("me/mnist", {}, (), "/default")
+    for policy in ("", "Always", "IfNotPresent"):
+        images.check_pull(policy, "me/mnist", chosen)
+    with pytest.raises(
+        NoEnvironment, match=r"not present with pull policy of Never: name it in \[images\]"
+    ) as why:
+        images.check_pull("Never", "me/mnist", chosen)
+    assert why.value.reason == "ErrImageNeverPull"
+
+
 def make(folder: Path, *files: str) -> Path:
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -54,6 +54,13 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
     )
 
 
+def test_an_image_may_have_contents_of_its_own(tmp_path: Path) -> None:
+    meaning = '{ environment = "/opt/torch", contents = { "/opt/mnist/" = "/home/me/mnist" } }'
+    text = f'[images]\n"me/mnist:*" = {meaning}'
+    [rule] = settings.read(written(tmp_path, text)).images
+    assert rule == ImageRule("me/mnist:*", "/opt/torch", (("/opt/mnist", "/home/me/mnist"),))
+
+
 def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
     assert settings.read(written(tmp_path, "")) == Settings()
 
@@ -65,6 +72,15 @@ def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
         ("relaxed = true", "relaxed is not a setting; there are relax, runner, images, nodes, logs"),
         ('runner = "docker"', "runner must be auto, sandbox, process, not 'docker'"),
         ('[images]\n"x" = 1', 'images."x" must be the path of an environment, not 1'),
+        (
+            '[images]\n"x" = {path = "/a"}',
+            'images."x".path is not a setting; there are environment, contents',
+        ),
+        (
+            '[images]\n"x" = {contents = {"a" = "/a"}}',
+            'contents."a" must be for an absolute path below the root',
+        ),
+        ('[images]\n"x" = {contents = {"/a" = "b"}}', "contents.\"/a\" must be an absolute path, not 'b'"),
         ('[images]\n"x" = "here"', "images.\"x\" must be an absolute path, not 'here'"),
         ("nodes = 1", "nodes must be tables, not 1"),
         ("nodes = [1]", "nodes[0] must be a table, not 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,8 @@ def absent_images(chosen: Settings) -> list[str]:
     found = []
     for rule in chosen.images:
         try:
-            images.look(images.Choice(rule.path, f'[images] "{rule.pattern}"'), Path.exists)
+            here = images.Choice(rule.path or sys.prefix, f'[images] "{rule.pattern}"', rule.contents)
+            images.look(here, Path.exists)
         except images.NoEnvironment as missing:
             found.append(str(missing))
     return found

@@ -4,6 +4,7 @@ relax = true
 runner = "process"
 [images]
 "pytorch/*" = "/opt/venvs/torch"
+"docker.io/me/mnist:*" = { environment = "/opt/venvs/torch", contents = { "/opt/mnist" = "/home/me/mnist" } }
 [[nodes]]
 name = "gpu-1"
 gpus = 8
@@ -167,13 +168,33 @@ def _runner(value: JSON, where: str) -> RunnerName:
     return found
 
 
-def _image(pattern: str, path: JSON) -> ImageRule:
-    if not isinstance(path, str) or not path:
-        raise ValueError(f'images."{pattern}" must be the path of an environment, not {path!r}')
-    place = Path(path).expanduser()
+def _image(pattern: str, meaning: JSON) -> ImageRule:
+    where = f'images."{pattern}"'
+    if not isinstance(meaning, dict):
+        return ImageRule(pattern, _path(where, meaning, "the path of an environment"))
+    _only(meaning, f"{where}.", ("environment", "contents"))
+    path = meaning.get("environment")
+    inside = _typed(meaning, "contents", dict, "a table", f"{where}.")
+    return ImageRule(
+        pattern,
+        "" if path is None else _path(f"{where}.environment", path, "the path of an environment"),
+        tuple(_content(f'{where}.contents."{target}"', target, source) for target, source in inside.items()),
+    )
+
+
+def _content(where: str, target: str, source: JSON) -> tuple[str, str]:
+    if not target.startswith("/") or ".." in target.split("/") or not target.strip("/"):
+        raise ValueError(f"{where} must be for an absolute path below the root")
+    return target.rstrip("/"), _path(where, source, "a file or folder of this machine")
+
+
+def _path(where: str, value: JSON, words: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{where} must be {words}, not {value!r}")
+    place = Path(value).expanduser()
     if not place.is_absolute():
-        raise ValueError(f'images."{pattern}" must be an absolute path, not {path!r}')
-    return ImageRule(pattern, str(place))
+        raise ValueError(f"{where} must be an absolute path, not {value!r}")
+    return str(place)
 
 
 def _node(where: str, node: JSON) -> SimulatedNode:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +28,14 @@ STANDARD_PATH: Final = (
 class NoEnvironment(Exception):
     """What an image stands for cannot be used; the message says what to change."""
 
+    reason = "ErrImagePull"
+
+
+class NotPresent(NoEnvironment):
+    """Nothing says what the image stands for, and its container wants no other."""
+
+    reason = "ErrImageNeverPull"
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -41,6 +49,8 @@ class Environment:
     """Where a virtual environment has its Python from."""
     lacks_python: bool = False
     """Whether there is only a `python3`, as Debian has it; every image has a `python`."""
+    contents: tuple[tuple[str, str], ...] = ()
+    """Paths that containers see, and what of this machine is there."""
 
     @property
     def id(self) -> str:
@@ -56,17 +66,34 @@ class Choice:
     path: str
     because: str
     """Where the path was set, for people."""
+    contents: tuple[tuple[str, str], ...] = ()
+    is_named: bool = True
+    """Whether somebody said so of this image, or pod."""
 
 
 def choose(image: str, pod: Object, rules: Sequence[ImageRule], default: str) -> Choice:
     """The pod's own word counts most, then the first rule that fits, then where the agent runs itself."""
+    rule = next((rule for rule in rules if _fits(rule, image)), None)
+    contents = rule.contents if rule else ()
     asked = dig(pod, "metadata", "annotations", ANNOTATION)
     if isinstance(asked, str) and asked:
-        return Choice(asked, f"annotation {ANNOTATION}")
-    for rule in rules:
-        if any(fnmatch.fnmatchcase(name, rule.pattern) for name in spellings(image)):
-            return Choice(rule.path, f'[images] "{rule.pattern}" in the configuration')
-    return Choice(default, "the environment of trainshed itself")
+        return Choice(asked, f"annotation {ANNOTATION}", contents)
+    if rule is not None:
+        return Choice(rule.path or default, f'[images] "{rule.pattern}" in the configuration', contents)
+    return Choice(default, "the environment of trainshed itself", is_named=False)
+
+
+def check_pull(policy: str, image: str, choice: Choice) -> None:
+    """Nothing is ever pulled; a container that insists on it runs in what its image was said to be."""
+    if policy == "Never" and not choice.is_named:
+        raise NotPresent(
+            f'Container image "{image}" is not present with pull policy of Never:'
+            " name it in [images] of the configuration, or use another imagePullPolicy"
+        )
+
+
+def _fits(rule: ImageRule, image: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, rule.pattern) for name in spellings(image))
 
 
 def spellings(image: str) -> Iterable[str]:
@@ -85,8 +112,13 @@ def look(choice: Choice, exists: Callable[[Path], bool] = Path.exists) -> Enviro
     path = Path(choice.path).expanduser()
     if not path.is_absolute():
         raise NoEnvironment(f"{choice.because}: {choice.path} is not an absolute path")
-    if not exists(path):
-        raise NoEnvironment(f"{choice.because}: {path} does not exist")
+    for needed in (path, *(Path(source) for _, source in choice.contents)):
+        if not exists(needed):
+            raise NoEnvironment(f"{choice.because}: {needed} does not exist")
+    return replace(_look(path, choice, exists), contents=choice.contents)
+
+
+def _look(path: Path, choice: Choice, exists: Callable[[Path], bool]) -> Environment:
     if exists(path / "usr") and exists(path / "bin"):
         return Environment(str(path), root=str(path), bin=_conda_in(path, exists))
     folder = path.parent.parent if path.name.startswith("python") and path.parent.name == "bin" else path
@@ -121,14 +153,16 @@ def _lets_through(folder: os.stat_result, user: int, group: int | None) -> bool:
 
 def mounts(environment: Environment, private: Sequence[str]) -> tuple[Mount, ...]:
     """An environment is shown to its containers even where they see a folder of their own instead of ours."""
+    inside = tuple(Mount(target, "ro-bind", source) for target, source in environment.contents)
     if environment.root != "/":
-        return ()
+        return inside
     places = dict.fromkeys(path for path in (environment.path, environment.base) if path)
-    return tuple(
+    hidden = tuple(
         Mount(path, "ro-bind", path)
         for path in places
         if any(path.startswith(f"{folder}/") for folder in (*_PRIVATE, *private))
     )
+    return hidden + inside
 
 
 def shims(environment: Environment, folder: Path) -> tuple[Mount, ...]:

@@ -37,7 +37,10 @@ class ImageRule:
     """Containers whose image fits the pattern (as in a shell) run in this environment or root folder."""
 
     pattern: str
-    path: str
+    path: str = ""
+    """Empty for the environment that any image stands for."""
+    contents: tuple[tuple[str, str], ...] = ()
+    """What else an image has in it: paths in its containers, and what of this machine is there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,9 @@ class Site:
 
     def environment(self, pod: Object, container: Object) -> Environment:
         """Raises `images.NoEnvironment`."""
-        choice = images.choose(text(container, "image"), pod, self.settings.images, self.home)
+        image = text(container, "image")
+        choice = images.choose(image, pod, self.settings.images, self.home)
+        images.check_pull(text(container, "imagePullPolicy"), image, choice)
         return images.look(choice)
 
     def mounts(self, environment: Environment) -> tuple[Mount, ...]:
