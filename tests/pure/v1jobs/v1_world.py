@@ -6,7 +6,7 @@ ones. A write of the status that changes nothing but times is counted as the mis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from tests.pure.v1jobs.v1_objects import a_job
@@ -191,11 +191,6 @@ def a_world(family: Family = PYTORCH, /, **counts: int) -> World:
 
 def running(family: Family = PYTORCH, /, **counts: int) -> World:
     return a_world(family, **counts).run().settle()
-
-
-def changed(world: World, change: Callable[[Object], None]) -> World:
-    change(world.job)
-    return world
 
 
 def planted(world: World, value: JSON, *path: str) -> World:

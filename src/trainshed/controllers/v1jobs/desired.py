@@ -125,7 +125,7 @@ def _planned(seen: Observed, known: Team, draft: Draft, work: _Work, *, is_idle:
         ground=(*ground,),
         creates=(*made, *_missing_services(seen, known)),
         deletes=(*work.deletes, *_surplus_services(seen, known)),
-        marks=(*gangs.outdated(known),),
+        marks=tuple(mark for mark in gangs.outdated(known) if mark.pod not in work.deletes),
         check_again_in=limits.seconds_left(known.policy, draft.status, seen.now),
     )
 
