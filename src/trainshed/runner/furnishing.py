@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from trainshed.client.failures import Failure
-from trainshed.kinds.reading import number
+from trainshed.kinds.reading import entries, number
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
 from trainshed.runner import environment, images, mpi, pod_plan, pod_state, pod_status
@@ -292,9 +292,19 @@ class Furnishing:
             str(owner.log_file(name, attempt)),
             _made(owner.termination_log(name, attempt)),
         )
-        plan = pod_plan.container_plan(shared, owner.pod, spec, attempt, places, around)
+        plan = pod_plan.container_plan(shared, owner.pod, mpi.completed(spec), attempt, places, around)
         plan = _as_somebody(plan, chosen, owner.pod, spec)
-        return mpi.adapted(plan, owner.pod, spec, str(mpi.FOLDER), os.path.exists)
+        return mpi.adapted(
+            plan, owner.pod, spec, str(mpi.FOLDER), os.path.exists, is_foreign=self._has_foreign_root
+        )
+
+    def _has_foreign_root(self) -> bool:
+        """Whether a container of the pod has another tree than this machine's."""
+        containers = entries(self._owner.pod, "spec", "containers")
+        try:
+            return any(self._site.environment(self._owner.pod, one).root != "/" for one in containers)
+        except NoEnvironment:
+            return False
 
     def _mounts(self, spec: Object, sources: Sources) -> tuple[Mount, ...]:
         def expand(template: str) -> str:

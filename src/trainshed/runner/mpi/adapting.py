@@ -2,7 +2,7 @@
 
 Workers of an MPI job run sshd, which is rarely there and hardly runs without root. They run our own listener
 instead, and the launcher's mpirun is told to use its counterpart: in the variables of Open MPI 4 and of 5,
-whose launcher (PRRTE) has other names for the same things.
+whose launcher (PRRTE) has other names for the same things. Those of MPIJobs sleep (see `delivery`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 from trainshed.kinds.reading import entries
 from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, text
+from trainshed.runner.mpi import delivery
 from trainshed.runner.plan import ContainerPlan, Mount
 
 INSIDE: Final = "/run/trainshed/mpi"
@@ -33,21 +34,52 @@ _AS_ROOT: Final = {
 
 
 def adapted(
-    plan: ContainerPlan, pod: Object, container: Object, folder: str, exists: Callable[[str], bool]
+    plan: ContainerPlan,
+    pod: Object,
+    container: Object,
+    folder: str,
+    exists: Callable[[str], bool],
+    *,
+    is_foreign: Callable[[], bool] = bool,
 ) -> ContainerPlan:
-    """The plan, changed where it is a worker or a launcher of an MPI job; `folder` holds `remote.py`."""
-    if not is_worker(plan, exists) and not is_launcher(plan):
-        return plan
-    # In this machine's own tree the program stays where it is: plain processes have nothing mounted.
+    """The plan, changed where it is part of an MPI job; `folder` holds what runs inside containers.
+
+    `is_foreign` tells whether a container of the pod has another root than this machine's.
+    """
+    # In this machine's own tree the programs stay where they are: plain processes have nothing mounted.
     place = folder if plan.root == "/" else INSIDE
+    shown = dataclasses.replace(plan, mounts=(*plan.mounts, Mount(place, "ro-bind", folder)))
+    if delivery.is_delivery(container):
+        return delivery.delivering(shown, place, is_foreign=is_foreign())
+    if delivery.takes_part(container):
+        return _by_kubectl(plan, container, place, exists)
+    if is_worker(plan, exists) or is_launcher(plan):
+        return _by_key(shown, pod, container, place, exists)
+    return plan
+
+
+def _by_key(
+    plan: ContainerPlan, pod: Object, container: Object, place: str, exists: Callable[[str], bool]
+) -> ContainerPlan:
     program = ["python3", "-S", f"{place}/remote.py"]
     keys = key_folder(pod, container, dict(plan.env).get("HOME", "/root"))
-    plan = dataclasses.replace(plan, mounts=(*plan.mounts, Mount(place, "ro-bind", folder)))
     plan = dataclasses.replace(plan, env=(*_moved(dict(plan.env), exists), *plan.env))
     if is_worker(plan, exists):
         listening = ("listen", _own_address(plan), str(port_of(plan.argv[1:])), keys)
         return dataclasses.replace(plan, argv=(*program, *listening))
     agent = " ".join([*program, "reach", keys])
+    return dataclasses.replace(plan, env=tuple(_launching(dict(plan.env), agent).items()))
+
+
+def _by_kubectl(
+    plan: ContainerPlan, container: Object, place: str, exists: Callable[[str], bool]
+) -> ContainerPlan:
+    plan = dataclasses.replace(plan, env=(*_moved(dict(plan.env), exists), *plan.env))
+    if plan.pod.address.startswith("127.") and not plan.pod.host_network:
+        plan = delivery.named(plan, container, place)
+    agent = dict(plan.env).get(delivery.AGENT, "")
+    if not delivery.is_launcher(container) or not agent:
+        return plan
     return dataclasses.replace(plan, env=tuple(_launching(dict(plan.env), agent).items()))
 
 
@@ -104,8 +136,8 @@ def _own_address(plan: ContainerPlan) -> str:
 
 def _launching(env: Mapping[str, str], agent: str) -> dict[str, str]:
     given = {
-        "OMPI_MCA_plm_rsh_agent": agent,
-        "PRTE_MCA_plm_ssh_agent": agent,
+        delivery.AGENT: agent,
+        "PRTE_MCA_plm_ssh_agent": env.get(delivery.AGENT, agent),
         **{name: env[old] for old, name in _PRRTE.items() if old in env},
         # A launcher that is a node as well finds itself in the hostfile by its address only.
         "PRTE_MCA_prte_do_not_resolve": "0",
