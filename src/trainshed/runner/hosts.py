@@ -107,10 +107,16 @@ def lines_of_service(
     service: Object, hosts: Iterable[Host], sight: Sight = "usual", called: Naming = _qualified
 ) -> str:
     """The names of a service lead to the pods behind it."""
-    names = " ".join(called(text(service, "metadata", "name"), text(service, "metadata", "namespace")))
+    names = called(text(service, "metadata", "name"), text(service, "metadata", "namespace"))
     early = sight == "all" or is_early(service)
     found = [host for host in sorted(hosts, key=_order) if is_behind(host, service)]
-    return "".join(f"{host.address} {names}\n" for host in found if early or host.is_ready)
+    return "".join(_line(host, names) for host in found if early or host.is_ready)
+
+
+def _line(host: Host, names: list[str]) -> str:
+    """A name that is a pod's own as well would lead to the same address twice."""
+    own = names_of(host)
+    return f"{host.address} {' '.join(name for name in names if name not in own)}\n"
 
 
 def is_early(service: Object) -> bool:

@@ -1,7 +1,7 @@
 """The init container in which a PyTorchJob's workers wait until their master can be found.
 
-A master is found once it is ready. Upstream asks every 2 s, up to 100 times; this one asks ten times a second
-at first, as masters are mostly there within a few, and gives up after the same 200 s. It runs in alpine as in
+A master is found once it is ready. Upstream asks every 2 s, up to 100 times; this one asks often at first, as
+masters are mostly there soon, then less and less, and gives up after the same 200 s. It runs in alpine as in
 any tree with a shell: without a name server, as in pods of Trainshed, `getent` finds what is in /etc/hosts.
 """
 
@@ -19,8 +19,9 @@ tries=0
 until $look "$1" >/dev/null 2>&1; do
   if [ $tries -eq 0 ]; then echo "waiting for master $1"; fi
   tries=$((tries + 1))
-  if [ $tries -ge 195 ]; then echo "master $1 was not ready within 200 seconds" >&2; exit 1; fi
-  if [ $tries -le 100 ]; then sleep 0.1 2>/dev/null || sleep 1; else sleep 2; fi
+  if [ $tries -gt 365 ]; then echo "master $1 was not ready within 200 seconds" >&2; exit 1; fi
+  if [ $tries -le 60 ]; then pause=0.05; elif [ $tries -le 195 ]; then pause=0.2; else pause=1; fi
+  sleep $pause 2>/dev/null || sleep 1
 done"""
 
 
