@@ -17,7 +17,7 @@ class Count:
     failed: int = 0
     """Ended badly, or deleted while they ran."""
     removed: int = 0
-    """How many of the failed were deleted while they ran: their programs did nothing wrong."""
+    """How many of the failed were deleted before they had: their programs did nothing wrong."""
     culprits: tuple[str, ...] = ()
     """The uids of the failed ones."""
 
@@ -49,5 +49,6 @@ def _standing(family: Family, pod: Object) -> str:
         case "Succeeded":
             return "succeeded"
         case "Failed":
-            return "failed"
+            # Who crashes is judged before anybody deletes it: what was deleted first was killed by that.
+            return "removed" if podphases.is_leaving(pod) else "failed"
     return ""
