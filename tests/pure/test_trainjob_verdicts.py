@@ -8,8 +8,8 @@ import pytest
 
 from tests.pure.pod_objects import a_jobset, a_pod, ended, restarted, unplaced, waiting, with_status
 from trainshed.controllers.trainjob import ranks, restarts, verdicts
-from trainshed.kinds.core import podstates
 from trainshed.controllers.trainjob.ledger import Ledger
+from trainshed.kinds.core import podstates
 from trainshed.kube.objects import JSON, Object
 from trainshed.loop.keys import Key
 
