@@ -72,6 +72,7 @@ def build(settings: Settings, plane: Plane) -> FastAPI:
         description=_ABOUT,
         lifespan=_lifespan,
         middleware=[measured, Middleware(AccessLog), Middleware(BodyLimit, settings=settings)],
+        routes=routes.every(),
         redirect_slashes=False,
         docs_url=None,  # these pages load scripts from the internet; `routes.docs` has one that does not
         redoc_url=None,
@@ -85,8 +86,6 @@ def build(settings: Settings, plane: Plane) -> FastAPI:
     """The background tasks that do not work at present, with the reason."""
     app.state.ending = asyncio.Event()
     """Set when the service was asked to end: streams end then, so that their requests can."""
-    for router in routes.every():
-        app.include_router(router)
     errors.handle(app)
     return app
 

@@ -99,15 +99,16 @@ def _post(resource: Resource, body: Object) -> requests.Request:
 # --- what routes ask for ------------------------------------------------------------------------------------
 
 
-# All of these are coroutines: FastAPI would run plain functions in threads, which costs more than they do.
+# What needs nothing but the request is a plain function to call: FastAPI's solving of a dependency costs more
+# than all it would do. Those that have to be dependencies are coroutines: others would be run in threads.
 
 
-async def the_plane(request: Request) -> Plane:
+def the_plane(request: Request) -> Plane:
     found: Plane = request.app.state.plane
     return found
 
 
-async def the_settings(request: Request) -> Settings:
+def the_settings(request: Request) -> Settings:
     found: Settings = request.app.state.settings
     return found
 
@@ -178,8 +179,6 @@ def tenant_of(user: str) -> str:
 
 CurrentCaller = Annotated[Caller, Depends(current_caller)]
 JudgedCaller = Annotated[Caller, Depends(judged_caller)]
-ThePlane = Annotated[Plane, Depends(the_plane)]
-TheSettings = Annotated[Settings, Depends(the_settings)]
 
 
 async def place(

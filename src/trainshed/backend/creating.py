@@ -110,7 +110,7 @@ class _Submission:
         return await self._made(key)
 
     async def _made(self, key: Key | None) -> Object:
-        system = trainjob.render(self.wanted, "any", self.dialect).system
+        system = trainjob.system(self.wanted)
         if system is not None:
             await self.creator.systems.ensure(self.caller.client, system, self.namespace)
         return await (self._once() if key is None else self._keyed(key))

@@ -133,12 +133,13 @@ class Index:
 
     def learn(self, job: Object) -> None:
         """Take note of a TrainJob as the server returned it; older news than what is known are none."""
-        row = rows.row(job)
-        if row.uid in self._gone:
+        uid, revision = text(job, "metadata", "uid"), text(job, "metadata", "resourceVersion")
+        if uid in self._gone:
             return  # whoever made it comes with the news when it has been deleted already
-        before = self._rows.get(row.uid)
-        if before is not None and _number(row.revision) <= _number(before.revision):
+        before = self._rows.get(uid)
+        if before is not None and _number(revision) <= _number(before.revision):
             return
+        row = rows.row(job)
         if before is None:
             self._add(row)
         self._rows[row.uid] = row

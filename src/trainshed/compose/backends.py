@@ -46,13 +46,12 @@ def run(wish: Wish, ready: Callable[[str, str], None]) -> None:
     listener = opened(wish.host, wish.port)
     try:
         address = restplaces.url(listener, secure=wish.certificate is not None)
-        uvloop.run(
-            companion.until_told(
-                serving.serve(
-                    settings, config, listener, lambda: ready(address, config.server), wish.certificate
-                )
-            )
-        )
+
+        def begun() -> None:
+            companion.settle()
+            ready(address, config.server)
+
+        uvloop.run(companion.until_told(serving.serve(settings, config, listener, begun, wish.certificate)))
     finally:
         listener.close()
 

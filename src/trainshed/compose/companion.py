@@ -151,7 +151,7 @@ class _Companion:
         vigil.begin([note])
         self.was_ready = True
         log.info("ready, process %s, version %s", state.process.pid, state.version)
-        _settle()
+        settle()
         self.ready()
 
     async def _follow(self, read: bytes) -> None:
@@ -169,7 +169,7 @@ class _Companion:
         os.execv(sys.executable, [sys.executable, "-P", "-m", self.part.module, again.written()])
 
 
-def _settle() -> None:
+def settle() -> None:
     """What has been made by now stays; objects in caches hold no cycles, so these are looked for seldom."""
     gc.collect()
     gc.freeze()

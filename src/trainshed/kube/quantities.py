@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_UP, Context, Decimal
+from functools import lru_cache
 from typing import Final, Literal
 
 Family = Literal["decimal", "binary", "exponent"]
@@ -23,6 +24,8 @@ _NANO: Final = Decimal("1e-9")
 _MOST_BINARY: Final = Decimal(2**63 - 1)
 _MOST_DIGITS: Final = 100
 """Longer numbers are refused: nobody means them, and arithmetic on them is slow."""
+_SHORT: Final = 32
+"""What is no longer is remembered: the same few amounts are read again and again."""
 
 WRONG_FORMAT: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -93,6 +96,10 @@ def _parse(text: str | float) -> tuple[Decimal, Family]:
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise ValueError(WRONG_FORMAT)
     source = text if isinstance(text, str) else repr(text)
+    return _remembered(source) if len(source) <= _SHORT else _read(source)
+
+
+def _read(source: str) -> tuple[Decimal, Family]:
     found = _SHAPE.fullmatch(source)
     if found is None or not (found[2] or found[3]):
         raise ValueError(WRONG_FORMAT)
@@ -106,6 +113,9 @@ def _parse(text: str | float) -> tuple[Decimal, Family]:
         value = min(value, _MOST_BINARY)
         family = "decimal" if 0 < value < 1 else family
     return (value.copy_negate() if sign == "-" and value else value), family
+
+
+_remembered = lru_cache(maxsize=4096)(_read)
 
 
 def _interpreted(suffix: str) -> tuple[Decimal, Family]:

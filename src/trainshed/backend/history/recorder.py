@@ -37,6 +37,8 @@ _LAST_PODS_SECONDS = 120.0
 _SETTLE_SECONDS = 0.5
 """A moment after a job's end: its pods' last states and events come about then."""
 _AT_ONCE = 500
+_GATHER_SECONDS = 0.1
+"""Of jobs that come one after the other, those of so long are written together."""
 
 
 @dataclass(slots=True)
@@ -96,10 +98,14 @@ class Recorder:
         """Take note of new jobs at once, however many ended ones there are to be written down."""
         while True:
             await self._one.wait()
-            self._one.clear()
-            new, self._new = self._new, {}
-            with _told():
-                await self.store.begin(row for row in new.values() if not self._is_gone(row.uid))
+            await self.write_new()
+            await asyncio.sleep(_GATHER_SECONDS)
+
+    async def write_new(self) -> None:
+        self._one.clear()
+        new, self._new = self._new, {}
+        with _told():
+            await self.store.begin(row for row in new.values() if not self._is_gone(row.uid))
 
     def _due(self) -> list[_Task]:
         now = time.monotonic()
@@ -188,5 +194,6 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
                     index.listen_to_pods(archive.note)
                     tasks.keep("log archive", archive.run)
                 yield
+            await recorder.write_new()
         finally:
             store.close()

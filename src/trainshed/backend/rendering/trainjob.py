@@ -36,7 +36,7 @@ class Rendered:
 def render(wanted: Wanted, name: str, dialect: Dialect) -> Rendered:
     """All objects for a job of this name; they carry no namespace."""
     return Rendered(
-        _system(wanted),
+        system(wanted),
         _code(wanted, name),
         own_runtime.derived(wanted, name, {**labels(wanted), CODE_OF: name}),
         _trainjob(wanted, name, dialect),
@@ -51,7 +51,8 @@ def labels(wanted: Wanted) -> dict[str, str]:
 # --- beside the job -----------------------------------------------------------------------------------------
 
 
-def _system(wanted: Wanted) -> Object | None:
+def system(wanted: Wanted) -> Object | None:
+    """The ConfigMap with the framework's script, where the job sources it."""
     script = shell.framework(wanted).script
     return scripts.config_map(script) if script is not None and _is_set_up(wanted) else None
 

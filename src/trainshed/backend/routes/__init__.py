@@ -5,11 +5,14 @@ A file here has a `router`; `every` lists them.
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from starlette.routing import BaseRoute
 
 
-def every() -> list[APIRouter]:
-    """All routers, in the order of the OpenAPI document; of two that fit a path the first counts."""
+def every() -> list[BaseRoute]:
+    """All routes, in the order of the OpenAPI document; of two that fit a path the first counts.
+
+    One list: routers inside an application are asked one after the other, and each asks its routes twice.
+    """
     from trainshed.backend.routes import (
         changes,
         contract,
@@ -33,4 +36,4 @@ def every() -> list[APIRouter]:
         health, docs, whoami, contract, preview, runtimes, presets, changes, listing, detail, logs, streams,
         history, tenants, tokens, metrics,
     )  # fmt: skip
-    return [module.router for module in modules]
+    return [route for module in modules for route in module.router.routes]

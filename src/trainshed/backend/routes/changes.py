@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from trainshed.backend import problems
-from trainshed.backend.caller import Caller, CurrentCaller, Place, TheSettings
+from trainshed.backend.caller import Caller, CurrentCaller, Place, the_settings
 from trainshed.backend.making import TRAINJOBS
 from trainshed.backend.models.changes import Changed, Changes
 from trainshed.backend.models.contract import Created
@@ -15,7 +15,7 @@ from trainshed.backend.models.requests import CreateRequest
 from trainshed.backend.problems import Problem
 from trainshed.backend.rendering import forms, naming, recall, sources
 from trainshed.backend.rendering.wanted import Files, Wanted
-from trainshed.backend.routes.contract import IdempotencyKey, TheCreator, made
+from trainshed.backend.routes.contract import IdempotencyKey, made
 from trainshed.backend.routes.jobname import JobName
 from trainshed.backend.settings import Settings
 from trainshed.backend.systemmaps import CONFIGMAPS
@@ -55,8 +55,7 @@ async def rerun(
     name: JobName,
     namespace: Place,
     caller: CurrentCaller,
-    creator: TheCreator,
-    settings: TheSettings,
+    request: Request,
     changes: Changes = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Created:
@@ -68,11 +67,11 @@ async def rerun(
         hint = "POST /api/trainjob/create makes jobs that can be run again"
         raise Problem(409, f'job "{name}" was not made by a request to this service', hint=hint)
     said = {"namespace": namespace, **forms.changed(recall.repeated(before, changes), changes)}
-    wanted = await _wanted(caller, job, said, settings)
+    wanted = await _wanted(caller, job, said, the_settings(request))
     given = said.get("idempotency_key")
     key = given if isinstance(given, str) and given else idempotency_key or ""
     known_by = {"rerun": name, "uid": text(job, "metadata", "uid"), **said}
-    return await made(creator, caller, wanted, key, known_by)
+    return await made(request, caller, wanted, key, known_by)
 
 
 async def _wanted(caller: Caller, job: Object, said: Object, settings: Settings) -> Wanted:

@@ -6,11 +6,11 @@ import asyncio
 import hashlib
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, File, Form, Header, Request, UploadFile
+from fastapi import APIRouter, File, Form, Header, Request, UploadFile
 from pydantic import ValidationError
 
 from trainshed.backend import idempotency, problems, uploads, validation
-from trainshed.backend.caller import Caller, CurrentCaller, JudgedCaller, Place, TheSettings
+from trainshed.backend.caller import Caller, CurrentCaller, JudgedCaller, Place, the_settings
 from trainshed.backend.creating import Creator
 from trainshed.backend.making import TRAINJOBS
 from trainshed.backend.models.contract import Created, Deleted, Status
@@ -26,12 +26,6 @@ UPLOAD: Object = {"user_id": "user123", "namespace": "user-123", "framework": "p
 router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
 
 
-async def the_creator(request: Request) -> Creator:
-    found: Creator = request.app.state.creator
-    return found
-
-
-TheCreator = Annotated[Creator, Depends(the_creator)]
 IdempotencyKey = Annotated[
     str | None,
     Header(max_length=256, description="Makes retries safe: the same key and body mean the same job."),
@@ -40,50 +34,56 @@ IdempotencyKey = Annotated[
 
 @router.post("/create", responses=problems.responses(404, 409, 413))
 async def create(
-    body: CreateRequest,
-    caller: JudgedCaller,
-    creator: TheCreator,
-    settings: TheSettings,
-    idempotency_key: IdempotencyKey = None,
+    body: CreateRequest, caller: JudgedCaller, request: Request, idempotency_key: IdempotencyKey = None
 ) -> Created:
     """Make the system ConfigMap where it is missing, the code's ConfigMap and the TrainJob, as the caller."""
+    settings = the_settings(request)
     wanted = body.wanted(settings.presets, most_bytes=settings.max_code_bytes)
-    said = body.model_dump(mode="json", exclude={"idempotency_key"})
-    return await made(creator, caller, wanted, body.idempotency_key or idempotency_key or "", said)
+    given = body.idempotency_key or idempotency_key or ""
+    return await made(request, caller, wanted, given, _said(body) if given else None)
 
 
 @router.post("/upload", responses=problems.responses(404, 409, 413))
 async def upload(
     archive: Annotated[UploadFile, File(description="A zip with the code; train.py or main.py is run.")],
-    request: Annotated[
+    sent: Annotated[
         str,
-        Form(description="The body of /create as JSON, without code.", examples=[encode(UPLOAD).decode()]),
+        Form(
+            alias="request",
+            description="The body of /create as JSON, without code.",
+            examples=[encode(UPLOAD).decode()],
+        ),
     ],
     caller: JudgedCaller,
-    creator: TheCreator,
-    settings: TheSettings,
+    request: Request,
     idempotency_key: IdempotencyKey = None,
 ) -> Created:
     """The same as /create, with the code as a zip archive."""
-    body = _read(request)
+    settings = the_settings(request)
+    body = _read(sent)
     data = await archive.read()
     contents = await asyncio.to_thread(uploads.unpacked, data, settings.max_code_bytes)
     files = sources.files(uploads.FIELD, contents, must_start=not body.command, most=settings.max_code_bytes)
-    said = [body.model_dump(mode="json", exclude={"idempotency_key"}), hashlib.sha256(data).hexdigest()]
+    said = [_said(body), hashlib.sha256(data).hexdigest()]
     key = body.idempotency_key or idempotency_key or ""
-    return await made(creator, caller, body.wanted(settings.presets, files), key, said)
+    return await made(request, caller, body.wanted(settings.presets, files), key, said)
 
 
-def _read(request: str) -> CreateRequest:
+def _said(body: CreateRequest) -> JSON:
+    return body.model_dump(mode="json", exclude={"idempotency_key"})
+
+
+def _read(sent: str) -> CreateRequest:
     try:
-        return CreateRequest.model_validate_json(request)
+        return CreateRequest.model_validate_json(sent)
     except ValidationError as wrong:
         errors = [{**error, "loc": ("body", *error["loc"])} for error in wrong.errors(include_url=False)]
         raise validation.problem(errors) from wrong
 
 
-async def made(creator: Creator, caller: Caller, wanted: Wanted, given: str, said: JSON) -> Created:
+async def made(request: Request, caller: Caller, wanted: Wanted, given: str, said: JSON) -> Created:
     """Create the job; `said` is the body by which a retry with the same key is known."""
+    creator: Creator = request.app.state.creator
     key = idempotency.key_of(caller.user, given, said) if given else None
     return created(await creator.create(caller, wanted, key))
 

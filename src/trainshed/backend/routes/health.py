@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from trainshed.backend import problems
-from trainshed.backend.caller import ThePlane
+from trainshed.backend.caller import the_plane
 from trainshed.backend.problems import ProblemBody
 from trainshed.client.failures import Failure
 from trainshed.kube.faults import Fault
@@ -38,14 +38,14 @@ async def healthz() -> Health:
     responses={503: {"model": ProblemBody}, 504: {"model": ProblemBody}},
     response_model_exclude_none=True,
 )
-async def readyz(plane: ThePlane, request: Request) -> Health:
+async def readyz(request: Request) -> Health:
     """The Kubernetes API behind it answers, too, and has TrainJobs; what is in trouble here is named."""
     down = sorted(request.app.state.down)
     if any(name in _VITAL for name in down):
         words = f"in trouble and starting again: {', '.join(down)}"
         raise problems.Problem(503, words, hint="the service's log tells why")
     try:
-        await plane.dialect()
+        await the_plane(request).dialect()
     except Fault as fault:
         raise problems.Problem(503, f"no TrainJobs there: {fault.message}") from fault
     except Failure as failure:

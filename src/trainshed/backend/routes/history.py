@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from trainshed.backend import details, pages, paging, problems
-from trainshed.backend.caller import CurrentCaller, ThePlane
+from trainshed.backend.caller import CurrentCaller, the_plane
 from trainshed.backend.following.permits import TRAINER
 from trainshed.backend.history import births
 from trainshed.backend.history.records import Entry
@@ -29,37 +29,32 @@ def the_history(request: Request) -> Store:
     return found
 
 
-TheHistory = Annotated[Store, Depends(the_history)]
-
-
 @router.get("", responses=problems.responses(), response_model=HistoryPage)
 async def ended(
-    history: TheHistory,
-    plane: ThePlane,
+    request: Request,
     place: Scope,
     wanted: Chosen,
     limit: Limit = 50,
     token: Continue = "",
 ) -> Response:
     """Jobs that have ended or were deleted, the last one first. How far back is bounded."""
-    since = "" if place is None else await births.born(plane.own, place)
+    since = "" if place is None else await births.born(the_plane(request).own, place)
     try:
-        return answer(history.page(place, wanted, token, limit, since), pages.ended)
+        return answer(the_history(request).page(place, wanted, token, limit, since), pages.ended)
     except paging.WrongToken as wrong:
         raise problems.invalid("continue", f"continue: {wrong}") from wrong
 
 
 async def entry(
-    history: TheHistory,
+    request: Request,
     caller: CurrentCaller,
-    plane: ThePlane,
     uid: Annotated[str, Path(max_length=64, examples=["0b8f4c1e-52c0-4f0e-9d5b-0d8f2f1f7a11"])],
 ) -> Entry:
     """A job of the history the caller may see; whoever may not is told that there is none."""
-    found = history.find(uid)
+    found = the_history(request).find(uid)
     if found is None or not await caller.may("get", "trainjobs", found.namespace, found.name, group=TRAINER):
         raise problems.not_found("job with that uid")
-    if found.created < await births.born(plane.own, found.namespace):
+    if found.created < await births.born(the_plane(request).own, found.namespace):
         raise problems.not_found("job with that uid")
     return found
 
@@ -68,9 +63,9 @@ TheEntry = Annotated[Entry, Depends(entry)]
 
 
 @router.get("/{uid}", responses=problems.responses(404), response_model=HistoryDetail)
-async def detail(found: TheEntry, history: TheHistory) -> Response:
+async def detail(found: TheEntry, request: Request) -> Response:
     """All that is left of a job: verdict, times, pods, attempts, events."""
-    body = await details.of_history(history, found.uid, datetime.now(UTC))
+    body = await details.of_history(the_history(request), found.uid, datetime.now(UTC))
     if body is None:
         raise problems.not_found("job with that uid")
     return Response(encode(body), media_type=JSON_MEDIA)

@@ -28,7 +28,7 @@ STATES = ("Pending", "Waiting", "Running", "Restarting", "Suspended", "Complete"
 """What a filter may name: the states of the contract, the finer phases, and that of the history."""
 
 
-def chosen(
+async def chosen(
     state: Annotated[
         str, Query(max_length=32, description="A state or phase, in any case.", examples=["Failed"])
     ] = "",

@@ -41,7 +41,7 @@ class Asked:
     most: int
 
 
-def asked(
+async def asked(
     attempt: Annotated[
         int | None, Query(ge=0, le=1_000_000, description="An earlier start of the whole job, from 0.")
     ] = None,
@@ -83,7 +83,7 @@ def _since(seconds: int | None, moment: datetime | None) -> datetime | None:
 AskedFor = Annotated[Asked, Depends(asked)]
 
 
-def job_logs(request: Request, caller: CurrentCaller) -> JobLogs:
+async def job_logs(request: Request, caller: CurrentCaller) -> JobLogs:
     return JobLogs(caller, request.app.state.index, request.app.state.attic)
 
 

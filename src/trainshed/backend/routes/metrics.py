@@ -7,7 +7,7 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from trainshed.backend import metrics, problems
-from trainshed.backend.caller import CurrentCaller, TheSettings
+from trainshed.backend.caller import CurrentCaller, the_settings
 
 router = APIRouter(tags=["service"])
 PATH = "/metrics"
@@ -22,9 +22,9 @@ _EXAMPLE = 'trainshed_jobs{state="Running"} 2.0\n'
         200: {"content": {"text/plain": {"schema": {"type": "string"}, "example": _EXAMPLE}}},
     },
 )
-async def show(request: Request, caller: CurrentCaller, settings: TheSettings) -> PlainTextResponse:
+async def show(request: Request, caller: CurrentCaller) -> PlainTextResponse:
     """Requests, jobs by state, queue, restarts, start latency; and reconciles, where the operator is near."""
     await caller.require_path("get", PATH)
     own = generate_latest(request.app.state.registry)
-    text = own + await metrics.of_operator(settings.operator_socket)
+    text = own + await metrics.of_operator(the_settings(request).operator_socket)
     return PlainTextResponse(text, media_type=CONTENT_TYPE_LATEST)

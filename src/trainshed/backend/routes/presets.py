@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
 
 from trainshed.backend import problems
-from trainshed.backend.caller import CurrentCaller, TheSettings
+from trainshed.backend.caller import CurrentCaller, the_settings
 from trainshed.backend.rendering import presets
 
 router = APIRouter(prefix="/api/presets", tags=["runtimes"])
@@ -41,9 +41,9 @@ class PresetList(BaseModel):
 
 
 @router.get("", responses=problems.responses())
-async def list_presets(caller: CurrentCaller, settings: TheSettings) -> PresetList:
+async def list_presets(caller: CurrentCaller, request: Request) -> PresetList:
     """What `preset` of a request may be; what the request says itself wins over it."""
-    known = sorted(presets.known(settings.presets).items())
+    known = sorted(presets.known(the_settings(request).presets).items())
     return PresetList(
         items=[
             Preset(

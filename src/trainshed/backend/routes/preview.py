@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import UTC, datetime
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 
 from trainshed.backend import basing, previewing, problems
 from trainshed.backend import caller as callers
-from trainshed.backend.caller import Caller, CurrentCaller, ThePlane, TheSettings
+from trainshed.backend.caller import Caller, CurrentCaller, the_plane, the_settings
 from trainshed.backend.models.previews import PreviewAnswer, PreviewRequest
 from trainshed.backend.previewing import Shapes
 from trainshed.backend.rendering import naming, trainjob
@@ -25,26 +24,22 @@ _CACHE = "schemas"
 _ALONE = ("manifest", "runtime_manifest", "namespace")
 
 
-def the_shapes(request: Request, settings: TheSettings) -> Shapes:
+def the_shapes(request: Request) -> Shapes:
     if not hasattr(request.app.state, "shapes"):
+        settings = the_settings(request)
         request.app.state.shapes = Shapes(settings.data / _CACHE if settings.data else None)
     found: Shapes = request.app.state.shapes
     return found
 
 
 @router.post("/preview", responses=problems.responses(404, 413))
-async def preview(
-    body: PreviewRequest,
-    caller: CurrentCaller,
-    plane: ThePlane,
-    settings: TheSettings,
-    known: Annotated[Shapes, Depends(the_shapes)],
-) -> PreviewAnswer:
+async def preview(body: PreviewRequest, caller: CurrentCaller, request: Request) -> PreviewAnswer:
     """Merge a request or a manifest with its runtime, as the control plane would; say what looks wrong."""
     if body.manifest is not None:
-        return previewing.shown(await _of_manifest(body, caller, known))
+        return previewing.shown(await _of_manifest(body, caller, the_shapes(request)))
     if body.runtime_manifest is not None:
         raise problems.invalid("runtime_manifest", "runtime_manifest goes with manifest")
+    settings, plane = the_settings(request), the_plane(request)
     wanted = body.wanted(settings.presets, most_bytes=settings.max_code_bytes)
     place = wanted.namespace or caller.namespace
     runtime = await basing.runtime(caller.client, wanted.runtime_kind, wanted.runtime, place)
