@@ -52,3 +52,8 @@ def may_count_processors(container: Object) -> bool:
 
 def mentions(container: Object, word: str) -> bool:
     return any(word in given for given in words(container))
+
+
+def is_idle(container: Object) -> bool:
+    """Does it only wait, as workers of MPI do until they are told what to do?"""
+    return " ".join(words(container)).startswith("sleep ")

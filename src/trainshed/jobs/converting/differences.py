@@ -53,8 +53,11 @@ def _tell_names(job: Topology, findings: Findings) -> None:
 
 def _tell_alike(job: Topology, findings: Findings) -> None:
     for part in job.parts[1:] if job.is_single else ():
-        path = ("spec", job.family.replicas, part.key, "template")
-        findings.needless(path, f"it is that of the {job.parts[0].type}: one template makes all pods")
+        path = ("spec", job.family.replicas, part.key)
+        for name in ("template", "restartPolicy"):
+            findings.needless(
+                (*path, name), f"it is that of the {job.parts[0].type}: one template makes all pods"
+            )
 
 
 def _tell_port(job: Topology, findings: Findings) -> None:

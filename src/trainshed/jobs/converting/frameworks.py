@@ -100,6 +100,7 @@ def _elastic(spec: Parcel, raw: Object, job: Topology, found: Options) -> None:
         found.policy["elasticPolicy"]["maxRestarts"] = policy["maxRestarts"]
     if dig(policy, "rdzvBackend") in (None, "", "c10d"):
         found.held += ("PET_RDZV_BACKEND",)
+        spec.needless("it is what elastic jobs use", "elasticPolicy", "rdzvBackend")
     if dig(policy, "rdzvHost") is None and dig(policy, "rdzvPort") is None:
         found.held += ("PET_RDZV_ENDPOINT",)
     found.held += ("PET_MAX_RESTARTS",)
@@ -119,7 +120,7 @@ def _told(spec: Parcel, bounds: elastic.Bounds, job: Topology) -> None:
     spec.findings.changed(place, why)
     if job.is_single:
         spec.findings.changed(place, "the job is complete when node 0 is; in v1 when any worker is")
-    if bounds.most != job.total:
+    if bounds.most > job.total:
         why = f"there are {job.total} nodes at most, as many as are asked for; in v1 up to {bounds.most}"
         spec.findings.changed(spec.path("elasticPolicy", "maxReplicas"), why, "change trainer.numNodes")
 
@@ -132,7 +133,7 @@ def _paddle(spec: Parcel, raw: Object, job: Topology, found: Options) -> None:
 def _tensorflow(spec: Parcel, raw: Object, job: Topology, found: Options) -> None:
     found.needs_runtime = True
     policy = spec.take("successPolicy")
-    if policy not in (None, ""):
+    if policy is not None:
         is_all = policy == "AllWorkers"
         told = "all workers have to end well" if is_all else f'in v1 "{policy}" is like none at all'
         spec.findings.needless(spec.path("successPolicy"), told)

@@ -209,9 +209,7 @@ def _job(draft: Draft, crew: Crew) -> Object:
 def _of_launcher(draft: Draft) -> list[Object]:
     workers, launcher = draft.crews
     differences.tell_of_mpi(draft.job, launcher.pod, draft.options.policy, draft.findings)
-    path = ("spec", MPI.replicas, workers.group.part.key, "template", "spec", "containers", 0, "command")
-    if runtimes.serve_ssh(workers.pod):
-        draft.findings.lost(path, "workers run sshd, by which the launcher reaches them, and nothing else")
+    _serve(draft, workers)
     slots = draft.options.processes
     mpi = {"numProcPerNode": 1 if slots is None else slots, **draft.options.policy}
     joins = mpi["runLauncherAsNode"]
@@ -223,6 +221,18 @@ def _of_launcher(draft: Draft) -> list[Object]:
     runtime = _runtime(draft, {"numNodes": 1, "mpi": mpi}, jobs)
     runtime["spec"]["template"]["spec"]["network"] = {"publishNotReadyAddresses": True}
     return [runtime, _trainjob(draft, runtimes.reference(runtime), trainer)]
+
+
+def _serve(draft: Draft, workers: Crew) -> None:
+    index = entries(workers.pod.spec, "containers").index(workers.pod.main)
+    path = ("spec", MPI.replicas, workers.group.part.key, "template", "spec", "containers", index)
+    is_idle = commands.is_idle(workers.pod.main)
+    for name in runtimes.serve_ssh(workers.pod):
+        if is_idle:
+            draft.findings.needless((*path, name), "workers wait by running sshd")
+        else:
+            why = "workers run sshd, by which the launcher reaches them, and nothing else"
+            draft.findings.lost((*path, name), why, "do it in an init container of the runtime")
 
 
 # --- objects ------------------------------------------------------------------------------------------------

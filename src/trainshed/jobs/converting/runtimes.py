@@ -63,14 +63,15 @@ def replicated_job(crew: Crew, *, trains: bool, is_counted: bool) -> Object:
     return made
 
 
-def serve_ssh(pod: Pod) -> bool:
-    """Make a pod one that a launcher can reach; was there a program in it that is not run now?"""
-    command = [*(pod.main.pop("command", None) or []), *(pod.main.pop("args", None) or [])]
-    if command and str(command[0]).rpartition("/")[2] == "sshd":
-        pod.main["command"] = command
-        return False
+def serve_ssh(pod: Pod) -> list[str]:
+    """Make a pod one that a launcher can reach; the fields of the program that is not run for that."""
+    given = {name: pod.main.get(name) for name in ("command", "args")}
+    words = [str(word) for value in given.values() for word in value or ()]
+    if words and words[0].rpartition("/")[2] == "sshd":
+        return []
+    pod.main.pop("args", None)
     pod.main["command"] = list(_DAEMON)
-    return bool(command)
+    return [name for name, value in given.items() if value]
 
 
 def reference(runtime: Object) -> Object:
