@@ -342,7 +342,7 @@ def test_nproc_per_node_of_a_pytorchjob_is_a_string(compiled: dict[str, schema.S
     assert text.startswith("spec.nprocPerNode: Invalid value: ")
 
 
-def test_the_queue_of_a_legacy_job_cannot_change(compiled: dict[str, schema.Schema]) -> None:
+def test_case_10_the_queue_of_a_legacy_job_cannot_change(compiled: dict[str, schema.Schema]) -> None:
     def queued(name: str) -> Object:
         policy = {"schedulingPolicy": {"queue": name}}
         return {"spec": {"mxReplicaSpecs": {}, "jobMode": "MXTrain", "runPolicy": policy}}

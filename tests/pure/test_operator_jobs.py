@@ -55,7 +55,7 @@ def test_the_webhooks_are_called_after_their_kinds() -> None:
 
 
 @by_kind
-def test_a_name_is_a_label(family: Family) -> None:
+def test_case_01_a_name_is_a_label(family: Family) -> None:
     job = a_job(family) | {"metadata": {"name": "1st"}}
     [text] = said(family, job)
     assert text.startswith(
@@ -76,7 +76,7 @@ def test_a_job_has_replicas(family: Family) -> None:
 
 
 @by_kind
-def test_only_known_replica_types_are_accepted(family: Family) -> None:
+def test_case_04_only_known_replica_types_are_accepted(family: Family) -> None:
     known = {first_type(family): a_replica(family.container)}
     found = said(family, a_job(family, {**known, "worker": a_replica(family.container)}))
     supported = ", ".join(f'"{name}"' for name in family.types)
@@ -85,7 +85,7 @@ def test_only_known_replica_types_are_accepted(family: Family) -> None:
 
 
 @by_kind
-def test_a_replica_has_containers(family: Family) -> None:
+def test_case_03_a_replica_has_containers(family: Family) -> None:
     type = first_type(family)
     field = f"spec.{family.replicas}[{type}].template.spec.containers"
     name = '"paddle"' if family is PADDLE else family.container
@@ -115,7 +115,7 @@ def test_every_container_has_an_image(family: Family) -> None:
 
 @pytest.mark.parametrize("family", [PYTORCH, XGBOOST], ids=lambda family: family.kind)
 @pytest.mark.parametrize("replicas", [None, 0, 2])
-def test_there_is_one_master_and_it_is_said_so(family: Family, replicas: JSON) -> None:
+def test_case_02_there_is_one_master_and_it_is_said_so(family: Family, replicas: JSON) -> None:
     master = a_replica(family.container, replicas=replicas)
     assert said(family, a_job(family, {"Master": master})) == [
         f"spec.{family.replicas}[Master].replicas: Forbidden: must be 1"
@@ -126,7 +126,7 @@ def test_paddle_may_have_several_masters() -> None:
     assert said(PADDLE, a_job(PADDLE, {"Master": a_replica("paddle", replicas=2)})) == []
 
 
-def test_a_pytorch_job_has_workers_or_does_not_mention_them() -> None:
+def test_case_07_a_pytorch_job_has_workers_or_does_not_mention_them() -> None:
     workers = {"Worker": a_replica(replicas=0)}
     assert said(PYTORCH, a_job(PYTORCH, workers)) == [
         "spec.pytorchReplicaSpecs[Worker].replicas: Forbidden: must be at least 1"
@@ -167,7 +167,7 @@ def test_processes_per_node_are_said_once() -> None:
 
 @pytest.mark.parametrize("family", [PYTORCH, TENSORFLOW, XGBOOST, PADDLE], ids=lambda family: family.kind)
 @pytest.mark.parametrize("manager", ["someone", ""])
-def test_a_job_is_managed_by_one_of_two(family: Family, manager: str) -> None:
+def test_case_11_a_job_is_managed_by_one_of_two(family: Family, manager: str) -> None:
     assert said(family, a_job(family, runPolicy={"managedBy": manager})) == [
         f'spec.runPolicy.managedBy: Unsupported value: "{manager}": supported values: '
         '"kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue"'
@@ -222,7 +222,7 @@ def test_mxjobs_are_on_their_way_out() -> None:
         ({"Worker": a_replica("mpi")}, "MPIReplicaSpec is not valid: Master ReplicaSpec must be present"),
     ],
 )
-def test_mpi_jobs_are_checked_by_their_controller(replicas: JSON, why: str) -> None:
+def test_case_12_mpi_jobs_are_checked_by_their_controller(replicas: JSON, why: str) -> None:
     assert late_checks.fault(MPI, a_job(MPI, replicas)) == why
 
 

@@ -350,3 +350,10 @@ def test_case_12_an_mpijob_that_cannot_work_is_told_so_and_gets_nothing() -> Non
     assert event.message == (
         "MPIJob failed validation because MPIReplicaSpec is not valid: Master ReplicaSpec must be present"
     )
+
+
+def test_workers_of_an_mpijob_that_are_evicted_are_told_of() -> None:
+    world = running(MPI, Launcher=1, Worker=2).evict("worker-1").settle()
+    assert "Failed" in world.conditions()
+    [event] = [event for event in world.events if event.reason == "MPIJobEvicted"]
+    assert (event.type, event.message) == ("Warning", "1/2 workers are evicted")

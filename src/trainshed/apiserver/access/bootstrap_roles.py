@@ -124,6 +124,8 @@ TRAINING = {
     "jobset": ("jobset.x-k8s.io", ("jobsets",)),
 }  # fmt: skip
 """Training kinds by the name of their roles: API group and resources."""
+SCALED_JOBS = ("jaxjobs", "paddlejobs", "pytorchjobs")
+"""Upstream leaves their scale to an autoscaler; here it is people who scale."""
 
 
 def training_view(family: str) -> tuple[Rule, ...]:
@@ -133,4 +135,4 @@ def training_view(family: str) -> tuple[Rule, ...]:
 
 def training_edit(family: str) -> tuple[Rule, ...]:
     group, resources = TRAINING[family]
-    return (on(group, READ_WRITE, *resources),)
+    return (on(group, READ_WRITE, *resources, *(f"{one}/scale" for one in resources if one in SCALED_JOBS)),)

@@ -106,6 +106,8 @@ def _unfinished(seen: Observed, known: Team, draft: Draft) -> Plan:
     draft.begin()
     work = _Work()
     is_idle = known.family is MPI and _has_launched(known)
+    if known.family is MPI:
+        work.events += verdicts.evictions(known)
     for replica in known.replicas:
         _look_after(known, replica, draft, work, is_idle=is_idle)
     draft.count(work.counts)
@@ -162,9 +164,8 @@ def _look_after(known: Team, replica: Replica, draft: Draft, work: _Work, *, is_
     for index, found in by_index.items():
         if index >= replica.count:
             work.deletes += (pod for pod in found if not podphases.is_leaving(pod))
-    if known.family is not MPI:
-        for pod in counted:
-            _look_at(known, replica, pod, draft, work)
+    for pod in counted if known.family is not MPI else ():
+        _look_at(known, replica, pod, draft, work)
     work.creates += _missing(known, replica, by_index, work)
 
 

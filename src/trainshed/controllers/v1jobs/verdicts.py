@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainshed.controllers.v1jobs import podphases, replicas
+from trainshed.controllers.v1jobs import naming, podphases, replicas
 from trainshed.controllers.v1jobs.plan import Event
 from trainshed.controllers.v1jobs.team import Team
 from trainshed.kinds.core import podstates
@@ -45,6 +45,15 @@ def troubles(team: Team) -> Iterator[Event]:
     for pod in team.pods:
         if podphases.is_active(pod):
             yield from _troubles(pod)
+
+
+def evictions(team: Team) -> Iterator[Event]:
+    """Of the workers of an MPIJob."""
+    workers = [pod for pod in team.pods if text(pod, "metadata", "labels", naming.TYPE) == "worker"]
+    evicted = [pod for pod in workers if text(pod, "status", "reason") == "Evicted"]
+    if evicted:
+        words = f"{len(evicted)}/{len(workers)} workers are evicted"
+        yield Event("Warning", "MPIJobEvicted", words, words)
 
 
 def _troubles(pod: Object) -> Iterator[Event]:
