@@ -54,7 +54,7 @@ def takes_part(container: Object) -> bool:
 
 
 def named(plan: ContainerPlan, container: Object, place: str) -> ContainerPlan:
-    """For plain processes: they get the paths of what would be mounted, and an agent that knows them."""
+    """For plain processes: they get the paths of what would be mounted, and programs that know them."""
     folders = {
         "TRAINSHED_MPI": _mounted(container, _CONFIG_VOLUME),
         "TRAINSHED_KUBE": _mounted(container, _KUBECTL_VOLUME),
@@ -62,7 +62,8 @@ def named(plan: ContainerPlan, container: Object, place: str) -> ContainerPlan:
     env = {**dict(plan.env), **{name: folder for name, folder in folders.items() if folder}}
     script = f"{folders['TRAINSHED_MPI']}/kubexec.sh"
     env |= {name: f"sh {place}/plain_kubexec.sh" for name in _AGENTS if env.get(name) == script}
-    return dataclasses.replace(plan, env=tuple(env.items()))
+    before = ("sh", f"{place}/plain_launcher.sh") if folders["TRAINSHED_KUBE"] else ()
+    return dataclasses.replace(plan, argv=(*before, *plan.argv), env=tuple(env.items()))
 
 
 def _mounted(container: Object, volume: str) -> str:

@@ -22,7 +22,7 @@ from pathlib import Path
 from trainshed.kube.objects import Object
 from trainshed.runner.engine import CannotStart, Door, Exit, Features, Found, NotRunning, Session, Started
 from trainshed.runner.plan import ContainerPlan, PodPlan
-from trainshed.runner.process import mapping, orphans, records, spawning, supervisor
+from trainshed.runner.process import mapping, orphans, records, spawning, supervisor, tools
 from trainshed.runner.process.mapping import Unmappable, Words
 from trainshed.runner.process.records import Run
 from trainshed.runner.process.runs import Runs, moment
@@ -32,7 +32,8 @@ FEATURES = Features(
     "process",
     (
         "containers run as ordinary processes of this user",
-        "every pod has a loopback address of its own; peers' names in commands and variables become theirs",
+        "every pod has a loopback address of its own; peers' names in commands and variables become theirs,"
+        " and `getent hosts` finds them",
         "paths of volumes in commands, variables and working directories become the folders behind them",
         "KUBECONFIG leads to the API server as the pod's service account",
     ),
@@ -52,6 +53,7 @@ class ProcessEngine:
 
     def __init__(self, folder: Path, *, links: bool = False) -> None:
         self._folder, self._links = str(folder.absolute()), links
+        self._tools = ""
         self._runs = Runs(self._folder, _bury)
         self._pods: dict[str, PodPlan] = {}
         self._plans: dict[tuple[str, str], Words] = {}
@@ -60,6 +62,7 @@ class ProcessEngine:
 
     async def start(self) -> None:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        self._tools = tools.write(self._folder)
 
     async def stop(self) -> None:
         for pod in os.listdir(os.path.join(self._folder, "pods")) if self._has_pods() else []:
@@ -121,6 +124,7 @@ class ProcessEngine:
         except Unmappable as trouble:
             raise CannotStart("CreateContainerError", str(trouble)) from trouble
         words = mapping.translate(plan, found, mapping.addresses(_text(plan.pod.hosts)))
+        words = replace(words, env=tools.shown(words.env, plan, self._tools))
         return self._introduced(plan, words)
 
     def _introduced(self, plan: ContainerPlan, words: Words) -> Words:
