@@ -7,9 +7,9 @@ from trainshed.kinds.scheduling.gangs import MINIMUM
 from trainshed.kube.objects import Object, copied
 
 
-def a_member(name: str, least: int | None, job: str = "j", **requests: str) -> Object:
+def a_member(name: str, least: int | None, job: str = "j") -> Object:
     """A pod of a PyTorchJob."""
-    pod = a_pod(name, **(requests or {"cpu": "1"}))
+    pod = a_pod(name, cpu="1")
     owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": job, "uid": f"uid-{job}"}
     pod["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
     if least is not None:
