@@ -38,12 +38,12 @@ def _controller(family: Family, settings: Settings) -> Controller:
 
 
 def _owned_by(family: Family) -> Callable[[Object], Iterable[Key]]:
-    owner = owner_keys(family.kind, GROUP)
+    owner, operator = owner_keys(family.kind, GROUP), family.operator
 
     def keys(obj: Object) -> Iterable[Key]:
         # Every change of every pod comes by, once for each kind: a look at a label has to do.
         labels = obj["metadata"].get("labels")
-        return owner(obj) if labels and labels.get(naming.OPERATOR) == family.operator else ()
+        return owner(obj) if labels and labels.get(naming.OPERATOR) == operator else ()
 
     return keys
 
