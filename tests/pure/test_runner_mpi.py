@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from trainshed.kube.objects import Object
-from trainshed.runner.mpi import adapting, remote
+from trainshed.runner.mpi import adapting, delivery, kubectl, remote
 from trainshed.runner.plan import ContainerPlan, Mount, PodPlan
 
 POD: Object = {
@@ -115,6 +117,113 @@ def test_without_a_mounted_key_the_usual_place_is_looked_at() -> None:
 )
 def test_the_command_line_of_ssh_is_understood(line: str, expected: tuple[str, int, str]) -> None:
     assert remote.parse(line.split()) == expected
+
+
+# --- MPIJobs, by kubectl ---
+
+DELIVERY: Object = {
+    "name": "kubectl-delivery",
+    "image": "ghcr.io/kubeflow/training-v1/kubectl-delivery:latest",
+    "env": [{"name": "TARGET_DIR", "value": "/opt/kube"}],
+}
+LAUNCHER: Object = {
+    "volumeMounts": [
+        {"name": "mpi-job-kubectl", "mountPath": "/opt/kube"},
+        {"name": "mpi-job-config", "mountPath": "/etc/mpi"},
+    ]
+}
+WORKER: Object = {"volumeMounts": [{"name": "mpi-job-config", "mountPath": "/etc/mpi"}]}
+LAUNCHED = {
+    "OMPI_MCA_plm_rsh_agent": "/etc/mpi/kubexec.sh",
+    "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC": "/etc/mpi/kubexec.sh",
+}
+
+
+def of_mpijob(plan: ContainerPlan, container: Object, is_foreign: bool = False) -> ContainerPlan:
+    return adapting.adapted(
+        plan, {}, container, "/lib/mpi", lambda path: False, is_foreign=lambda: is_foreign
+    )
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        {**DELIVERY, "command": ["cp"]},
+        {**DELIVERY, "env": []},
+        {**DELIVERY, "name": "other", "image": "kubectl-delivery-of-mine"},
+    ],
+)
+def test_only_what_leaves_it_to_its_image_to_bring_kubectl_is_stood_in_for(container: Object) -> None:
+    assert delivery.completed(container) is container
+    assert delivery.completed(DELIVERY)["command"] == ["kubectl-delivery"]
+    renamed = {**DELIVERY, "name": "other", "image": "registry.local/kubectl-delivery"}
+    assert delivery.is_delivery(renamed)
+
+
+def test_kubectl_is_brought_by_a_script_that_needs_nothing_but_its_target() -> None:
+    kubectl, config = Mount("/opt/kube", "bind", "/v/k"), Mount("/etc/mpi", "ro-bind", "/v/c")
+    plan = dataclasses.replace(
+        a_plan("kubectl-delivery", env={"TARGET_DIR": "/opt/kube"}), mounts=(kubectl, config)
+    )
+    found = of_mpijob(plan, DELIVERY)
+    assert found.argv == ("sh", "/lib/mpi/deliver.sh")
+    assert found.mounts == (kubectl, Mount("/lib/mpi", "ro-bind", "/lib/mpi"))
+    assert of_mpijob(plan, DELIVERY, is_foreign=True).argv[-1] == "foreign"
+
+
+def test_a_launcher_of_an_mpijob_is_told_the_same_in_the_words_of_open_mpi_5() -> None:
+    env = dict(of_mpijob(a_plan("mpirun", env=LAUNCHED), LAUNCHER).env)
+    assert env["PRTE_MCA_plm_ssh_agent"] == env["OMPI_MCA_plm_rsh_agent"] == "/etc/mpi/kubexec.sh"
+    assert env["PRTE_MCA_prte_default_hostfile"] == "/etc/mpi/hostfile"
+    assert env["OMPI_ALLOW_RUN_AS_ROOT"] == "1"
+
+
+def test_a_worker_of_an_mpijob_stays_as_it_is() -> None:
+    plan = a_plan("sleep", "365d")
+    assert of_mpijob(plan, WORKER) == plan
+
+
+def test_plain_processes_of_an_mpijob_are_told_the_paths_nothing_is_mounted_at() -> None:
+    worker = of_mpijob(a_plan("sleep", "365d", address="127.64.0.2"), WORKER)
+    assert dict(worker.env)["TRAINSHED_MPI"] == "/etc/mpi"
+    launcher = of_mpijob(a_plan("mpirun", "x", address="127.64.0.2", env=LAUNCHED), LAUNCHER)
+    env = dict(launcher.env)
+    assert launcher.argv == ("sh", "/lib/mpi/plain_launcher.sh", "mpirun", "x")
+    assert (env["TRAINSHED_KUBE"], env["TRAINSHED_MPI"]) == ("/opt/kube", "/etc/mpi")
+    assert env["PRTE_MCA_plm_ssh_agent"] == env["OMPI_MCA_plm_rsh_agent"] == "sh /lib/mpi/plain_kubexec.sh"
+    assert env["I_MPI_HYDRA_BOOTSTRAP_EXEC"] == "sh /lib/mpi/plain_kubexec.sh"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("exec p -- a -b", ("p", ["a", "-b"], "", "", False)),
+        ("exec p --container c -- a", ("p", ["a"], "c", "", False)),
+        ("exec -i -q -n ns --container=c pod/p -- a", ("p", ["a"], "c", "ns", True)),
+        ("exec p ls", ("p", ["ls"], "", "", False)),
+    ],
+)
+def test_the_command_line_of_kubectl_is_understood(line: str, expected: tuple[object, ...]) -> None:
+    assert kubectl.parse(line.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("get pods", "only exec is known here"),
+        ("exec -t p -- sh", "option -t is not known here"),
+        ("exec p", "usage: kubectl exec"),
+        ("exec -- a", "usage: kubectl exec"),
+    ],
+)
+def test_what_else_kubectl_can_do_is_turned_down_in_words(line: str, words: str) -> None:
+    with pytest.raises(kubectl.Refused, match=words):
+        kubectl.parse(line.split())
+
+
+def test_a_server_that_says_something_else_is_no_success() -> None:
+    assert kubectl.status(b"<html>") == kubectl.status(b"[]") == kubectl.Status()
 
 
 def test_both_sides_mean_the_same_port() -> None:
