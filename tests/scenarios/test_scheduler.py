@@ -105,16 +105,26 @@ async def test_what_a_job_waits_for_is_its_verdict(small: Cluster) -> None:
         await client.delete(TRAINJOBS, "greedy")
 
 
-async def test_many_jobs_at_once_finish_in_order(small: Cluster) -> None:
+async def test_many_jobs_at_once_finish_one_after_the_other_in_their_order(small: Cluster) -> None:
     names = [f"job-{number}" for number in range(12)]
-    over: list[str] = []
+    ended: list[str] = []
     async with small.client() as client:
+        # One watch tells what happens as it happens.
+        async with asyncio.timeout(len(names) * waits.SECONDS), client.watch("pods") as changes:
+            async for change in changes:
+                if change.type == "SYNCED":
+                    for name in names:
+                        await client.create(a_trainjob(name, cpu="2"))
+                elif (job := succeeded(change.object)) in names and job not in ended:
+                    ended.append(job)
+                if len(ended) == len(names):
+                    break
+        done = await asyncio.gather(*(finished(client, name) for name in names))
+    assert ended == names
+    assert all(is_over(job, "Complete") for job in done)
 
-        async def follow(name: str) -> None:
-            assert is_over(await finished(client, name), "Complete")
-            over.append(name)
 
-        for name in names:
-            await client.create(a_trainjob(name, cpu="2"))
-        await asyncio.gather(*map(follow, names))
-    assert over == names
+def succeeded(pod: Object) -> str:
+    """The job of a pod that has succeeded."""
+    is_done = text(pod, "status", "phase") == "Succeeded"
+    return text(pod, "metadata", "labels", "jobset.sigs.k8s.io/jobset-name") if is_done else ""
