@@ -1,0 +1,232 @@
+"""Jobs of v1 as TrainJobs: the server takes them, and their pods are told what v1's operator told them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from tests.pure.converting import simulated
+from trainshed.controllers.trainjob import shapes
+from trainshed.jobs.converting.converting import convert
+from trainshed.kinds.kind import Kind
+from trainshed.kinds.schemas import Schemas
+from trainshed.kube.objects import JSON, Object
+
+MANIFESTS = simulated.manifests()
+SAMPLES = {manifest["metadata"]["name"]: manifest for manifest in MANIFESTS}
+PORTS = {
+    "simple": "23456",
+    "torchrun": "23456",
+    "elastic": "23456",
+    "equipped": "24456",
+    "iris": "9991",
+    "spmd": "6666",
+}
+"""Jobs whose first pod is reached on 29500 now, and where it was."""
+_OTHER = frozenset({"POD_IP_DUMMY", "OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_default_hostfile"})
+each = pytest.mark.parametrize("manifest", MANIFESTS, ids=SAMPLES)
+
+
+@pytest.fixture(scope="session")
+def known(schemas: Schemas) -> Mapping[str, Kind]:
+    return shapes.kinds(schemas)
+
+
+@each
+def test_the_server_takes_what_comes_out(manifest: Object, known: Mapping[str, Kind]) -> None:
+    found = convert([manifest])
+    assert found.converted == 1
+    for document in found.documents:
+        assert shapes.checked(document, known)[1] == []
+    assert simulated.trainjob_pods(found.documents)
+    lost = [finding.line for finding in found.findings if finding.verdict.startswith("not c")]
+    assert lost == []
+
+
+@each
+def test_pods_are_told_the_same(manifest: Object) -> None:
+    """Addresses are those of the same pods, under their new names."""
+    topology = simulated.topology_of(manifest)
+    after = simulated.trainjob_pods(convert([manifest]).documents)
+    assert len(after) == len(simulated.v1_pods(manifest))
+    for (kind, index), old in simulated.v1_pods(manifest).items():
+        new = after[topology.address(kind, index).partition(".")[0]]
+        for name, value in old.variables.items():
+            if name in _OTHER or name.startswith("I_MPI_") or is_torchruns(name, new, manifest):
+                continue
+            expected = translated(name, value, manifest)
+            assert normal(new.variables.get(name)) == normal(expected), (kind, index, name)
+
+
+def is_torchruns(name: str, new: simulated.Seen, manifest: Object) -> bool:
+    """Does the program get it from torchrun in any case?"""
+    words = str(new.pod["spec"]["containers"][0])
+    inner = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
+    # With a policy of PyTorch's own, one process runs for each CPU unless it is said.
+    counted = name == "PET_NPROC_PER_NODE" and "nprocPerNode" not in manifest["spec"]
+    return counted or (name in inner and ("torchrun" in words or "torch.distributed" in words))
+
+
+def translated(variable: str, value: str, manifest: Object) -> str:
+    topology, name = simulated.topology_of(manifest), manifest["metadata"]["name"]
+    types = {part.type.lower(): part.type for part in topology.parts}
+    hosts = re.compile(rf"\b{name}-({'|'.join(types)})-(\d+)(\.[a-z]+\.svc)?(?![-\w])")
+    value = hosts.sub(lambda found: topology.address(types[found[1]], int(found[2])), value)
+    port = PORTS.get(name)
+    if value == port and variable != "WORKER_PORT":
+        return "29500"
+    return value.replace(f":{port}", ":29500")
+
+
+def normal(value: str | None) -> object:
+    return json.loads(value) if value and value.startswith("{") else value
+
+
+def test_ports_of_xgboost_workers_stay_and_the_masters_is_that_of_the_tracker() -> None:
+    pods = simulated.trainjob_pods(convert([SAMPLES["iris"]]).documents)
+    told = pods["iris-node-0-2"].variables
+    assert (told["MASTER_PORT"], told["DMLC_TRACKER_PORT"], told["WORKER_PORT"]) == ("29500", "29500", "9991")
+    assert told["DMLC_TASK_ID"] == told["RANK"] == "2"
+
+
+# --- what becomes of which job ------------------------------------------------------------------------------
+
+
+def made(name: str) -> list[Object]:
+    return list(convert([SAMPLES[name]]).documents)
+
+
+def test_alike_pods_that_a_trainjob_can_describe_use_the_runtime_everybody_has() -> None:
+    (job,) = made("torchrun")
+    assert job["spec"]["runtimeRef"] == {"name": "torch-distributed"}
+    trainer = job["spec"]["trainer"]
+    assert (trainer["numNodes"], trainer["numProcPerNode"]) == (4, 2)
+    assert trainer["resourcesPerNode"]["limits"] == {"nvidia.com/gpu": "2"}
+    assert trainer["env"] == [{"name": "PYTHONUNBUFFERED", "value": "1"}]
+    assert job["spec"]["suspend"] is False
+    assert job["spec"]["activeDeadlineSeconds"] == 3600
+    (patch,) = job["spec"]["runtimePatches"]
+    (node,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    pod = node["template"]["spec"]["template"]
+    assert pod["metadata"]["annotations"] == {"sidecar.istio.io/inject": "false"}
+    assert sorted(pod["spec"]) == ["containers", "nodeSelector", "tolerations", "volumes"]
+
+
+def test_a_program_without_torchrun_keeps_the_variables_it_reads() -> None:
+    (job,) = made("simple")
+    given = {item["name"]: item for item in job["spec"]["trainer"]["env"]}
+    assert given["WORLD_SIZE"]["value"] == "2"
+    assert given["MASTER_ADDR"]["value"] == "simple-node-0-0.simple"
+    assert "job-completion-index" in given["RANK"]["valueFrom"]["fieldRef"]["fieldPath"]
+
+
+def test_unlike_masters_and_workers_become_two_jobs_of_a_runtime() -> None:
+    runtime, job = made("unlike")
+    assert job["spec"]["runtimeRef"] == {"kind": "TrainingRuntime", "name": "unlike"}
+    master, worker = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    assert (master["name"], master["template"]["spec"]["backoffLimit"]) == ("master", 3)
+    assert (worker["name"], worker["replicas"]) == ("worker", 2)
+    fails = worker["template"]["spec"]["podFailurePolicy"]["rules"][1]
+    assert fails["action"] == "FailJob"
+    assert fails["onExitCodes"]["values"] == list(range(1, 128))
+    labels = worker["template"]["spec"]["template"]["metadata"]["labels"]
+    assert labels == {"training.kubeflow.org/job-name": "unlike"}
+    assert job["metadata"]["annotations"] == {"trainshed.dev/ttl-seconds-after-finished": "60"}
+
+
+def test_elastic_bounds_go_to_the_runtime() -> None:
+    runtime, job = made("elastic")
+    policy = runtime["spec"]["mlPolicy"]
+    assert policy == {"torch": {"elasticPolicy": {"minNodes": 1, "maxNodes": 3, "maxRestarts": 100}}}
+    assert job["spec"]["trainer"]["numNodes"] == 3
+
+
+def test_what_only_runtimes_can_say_is_in_a_runtime() -> None:
+    runtime, job = made("equipped")
+    (node,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    pod = node["template"]["spec"]["template"]["spec"]
+    assert (pod["priorityClassName"], pod["restartPolicy"]) == ("high", "Never")
+    assert [container["name"] for container in pod["containers"]] == ["node", "exporter"]
+    cpus = job["spec"]["trainer"]["env"][0]["valueFrom"]["resourceFieldRef"]
+    assert cpus["containerName"] == "node"
+    assert "RANK" in {item["name"] for item in pod["containers"][1]["env"]}
+
+
+def test_parameter_servers_do_not_keep_a_job_from_ending() -> None:
+    runtime, _ = made("parameter-servers")
+    spec = runtime["spec"]["template"]["spec"]
+    assert spec["successPolicy"]["targetReplicatedJobs"] == ["chief"]
+    assert [job["name"] for job in spec["replicatedJobs"]] == ["chief", "worker", "ps", "evaluator"]
+
+
+def test_workers_of_mpi_run_sshd_and_the_launcher_waits_for_them() -> None:
+    runtime, job = made("horovod")
+    node, launcher = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    assert node["template"]["spec"]["template"]["spec"]["containers"][0]["command"] == [
+        "/usr/sbin/sshd",
+        "-De",
+    ]
+    assert launcher["dependsOn"] == [{"name": "node", "status": "Ready"}]
+    assert runtime["spec"]["mlPolicy"]["mpi"]["numProcPerNode"] == 2
+    assert job["spec"]["trainer"]["command"] == ["mpirun"]
+
+
+def test_a_name_that_is_made_up_later_is_referred_to() -> None:
+    job = {**SAMPLES["simple"], "metadata": {"generateName": "train-"}}
+    (found,) = convert([job]).documents
+    env = found["spec"]["trainer"]["env"]
+    assert env[0]["name"] == "TRAINJOB_NAME"
+    assert {"name": "MASTER_ADDR", "value": "$(TRAINJOB_NAME)-node-0-0.$(TRAINJOB_NAME)"} in env
+
+
+# --- what is not converted ----------------------------------------------------------------------------------
+
+
+def test_a_part_of_a_job_is_left_alone_and_told_of() -> None:
+    patch = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "simple"},
+        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 3}}},
+    }
+    found = convert([patch])
+    assert found.documents == (patch,)
+    (told,) = found.findings
+    assert told.verdict == "not converted"
+    assert "must be specified" in told.why
+    assert "-k" in told.advice
+
+
+@pytest.mark.parametrize("version", ["kubeflow.org/v1alpha1", "kubeflow.org/v1beta2"])
+def test_versions_nobody_knows_are_left_alone(version: str) -> None:
+    job = {**SAMPLES["simple"], "apiVersion": version}
+    assert convert([job]).documents == (job,)
+
+
+def test_other_objects_pass_untouched() -> None:
+    others: list[JSON] = [
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}},
+        None,
+        "text",
+        {"resources": []},
+    ]
+    found = convert(others)
+    assert found.documents == tuple(others)
+    assert (found.findings, found.converted) == ((), 0)
+
+
+def test_two_jobs_that_would_have_one_name_are_told_of() -> None:
+    other = {**SAMPLES["spmd"], "metadata": {"name": "simple"}}
+    told = convert([SAMPLES["simple"], other]).findings[-1]
+    assert told.line.startswith(
+        "not converted: TrainJob/simple: metadata.name: 2 documents have this name now"
+    )
+
+
+def test_patches_of_a_kustomization_are_told_of() -> None:
+    kustomization = {"kind": "Kustomization", "patches": [{"target": {"kind": "PyTorchJob"}, "patch": "..."}]}
+    (told,) = convert([kustomization]).findings
+    assert told.line.startswith("not converted: Kustomization: patches[0]: ")
