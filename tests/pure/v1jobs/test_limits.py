@@ -209,6 +209,18 @@ def test_each_resumption_gives_a_job_all_its_time_again() -> None:
     assert "Failed" not in world.run_policy(suspend=False).settle().conditions()
 
 
+def test_a_job_of_any_size_that_makes_sense_is_made_in_parts() -> None:
+    world = World(JAX, None, Worker=700)
+    assert len(world.plan().creates) == 2 * 500
+    assert len(world.settle().pods) == len(world.services) == 700
+
+
+def test_a_job_beyond_all_reason_is_told_so() -> None:
+    plan = World(JAX, None, Worker=2**31 - 1).plan()
+    assert (plan.creates, plan.status) == ((), None)
+    assert [event.reason for event in plan.events] == ["TooManyReplicas"]
+
+
 # --- time to live -----------------------------------------------------------------------------------------
 
 

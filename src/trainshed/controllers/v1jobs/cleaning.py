@@ -25,6 +25,5 @@ def while_suspended(seen: Observed) -> tuple[Object, ...]:
 def _all_but(kept: Sequence[Object], seen: Observed) -> tuple[Object, ...]:
     """Services go with their pods; what is on its way out needs no second word."""
     stay = names(kept)
-    pods = (pod for pod in seen.pods if pod not in kept and not podphases.is_leaving(pod))
-    services = (one for one in seen.services if text(one, "metadata", "name") not in stay)
-    return (*pods, *services)
+    going = (one for one in (*seen.pods, *seen.services) if text(one, "metadata", "name") not in stay)
+    return tuple(one for one in going if not podphases.is_leaving(one))

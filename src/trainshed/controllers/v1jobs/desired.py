@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from trainshed.controllers.v1jobs import (
     cleaning,
@@ -16,6 +17,7 @@ from trainshed.controllers.v1jobs import (
     podphases,
     pods,
     policies,
+    replicas,
     services,
     team,
     ttl,
@@ -35,6 +37,10 @@ from trainshed.kinds.kubeflow.families import MPI, TENSORFLOW, XGBOOST
 from trainshed.kube.objects import Object, text
 
 NOTHING = Plan()
+MOST = 5_000
+"""Pods of one job: every pod is told of all others, and one number must not stop everybody's operator."""
+AT_ONCE = 500
+"""Pods, and services, made in one pass; what was made leads to the next one."""
 
 
 def plan(seen: Observed) -> Plan:
@@ -52,7 +58,11 @@ def plan(seen: Observed) -> Plan:
         draft.suspend()
         return _said(draft, Plan(deletes=cleaning.while_suspended(seen)))
     draft.resume()
-    return _unfinished(seen, team.gathered(seen, policy, draft.status), draft)
+    known = team.gathered(seen, policy, draft.status)
+    if (total := replicas.total(known.replicas)) > MOST:
+        words = f"{seen.family.kind} {draft.name} asks for {total} pods; lower its replicas to {MOST} at most"
+        return Plan(events=(Event("Warning", "TooManyReplicas", words, words),))
+    return _unfinished(seen, known, draft)
 
 
 def _said(draft: Draft, found: Plan, *events: Event) -> Plan:
@@ -125,9 +135,9 @@ def _planned(seen: Observed, known: Team, draft: Draft, work: _Work, *, is_idle:
     ground = mpi.objects(known.job, known.replicas, known.pods) if known.family is MPI and not is_idle else ()
     return Plan(
         ground=(*ground,),
-        creates=(*made, *_missing_services(seen, known)),
+        creates=(*made, *islice(_missing_services(seen, known), AT_ONCE)),
         deletes=(*work.deletes, *_surplus_services(seen, known)),
-        marks=tuple(mark for mark in gangs.outdated(known) if mark.pod not in work.deletes),
+        marks=tuple(gangs.outdated(known, team.names(work.deletes))),
         check_again_in=limits.seconds_left(known.policy, draft.status, seen.now),
     )
 
@@ -166,7 +176,7 @@ def _look_after(known: Team, replica: Replica, draft: Draft, work: _Work, *, is_
             work.deletes += (pod for pod in found if not podphases.is_leaving(pod))
     for pod in counted if known.family is not MPI else ():
         _look_at(known, replica, pod, draft, work)
-    work.creates += _missing(known, replica, by_index, work)
+    work.creates += islice(_missing(known, replica, by_index, work), AT_ONCE - len(work.creates))
 
 
 def _missing(

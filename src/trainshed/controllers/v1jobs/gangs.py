@@ -34,10 +34,14 @@ def mark(team: Team, pod: Object) -> None:
         notes[MINIMUM] = str(fewest)
 
 
-def outdated(team: Team) -> Iterator[Mark]:
+def outdated(team: Team, going: frozenset[str]) -> Iterator[Mark]:
     """Pods that wait for a number of pods that is no longer right: somebody has changed the job."""
     wanted = str(minimum(team))
     for pod in team.pods:
         given = text(pod, "metadata", "annotations", MINIMUM)
-        if given and given != wanted and podphases.is_active(pod) and not podphases.is_placed(pod):
+        if given and given != wanted and _waits(pod) and text(pod, "metadata", "name") not in going:
             yield Mark(pod, {MINIMUM: wanted})
+
+
+def _waits(pod: Object) -> bool:
+    return podphases.is_active(pod) and not podphases.is_placed(pod)

@@ -29,6 +29,8 @@ class Team:
     remnants: tuple[Object, ...]
     """Those of the time before the job was suspended, on their way out; they only keep their names."""
     settings: Settings
+    has_begun: bool
+    """Has any pod got its node? What is made from now on takes the place of another."""
 
     def of_type(self, replica: Replica) -> dict[int, list[Object]]:
         """The pods of a replica by their index; where there are several of one, somebody made some up."""
@@ -39,31 +41,30 @@ class Team:
                 found.setdefault(index, []).append(pod)
         return found
 
-    @property
-    def has_begun(self) -> bool:
-        """Has any pod got its node? What is made from now on takes the place of another."""
-        return any(
-            (podphases.is_placed(pod) or podphases.is_over(pod)) and not podphases.is_leaving(pod)
-            for pod in self.pods
-        )
-
 
 def gathered(seen: Observed, policy: RunPolicy, status: Object) -> Team:
     since = _resumed_at(status)
-    remnants = tuple(pod for pod in seen.pods if since is not None and _is_remnant(pod, since))
+    mine, remnants = list[Object](), list[Object]()
+    for pod in seen.pods:
+        (remnants if since is not None and _is_remnant(pod, since) else mine).append(pod)
     return Team(
         seen.family,
         seen.job,
         policy,
         replicas.read(seen.family, seen.job),
-        tuple(pod for pod in seen.pods if pod not in remnants),
-        remnants,
+        (*mine,),
+        (*remnants,),
         seen.settings,
+        any(map(_has_begun, mine)),
     )
 
 
 def names(pods: Sequence[Object]) -> frozenset[str]:
     return frozenset(text(pod, "metadata", "name") for pod in pods)
+
+
+def _has_begun(pod: Object) -> bool:
+    return (podphases.is_placed(pod) or podphases.is_over(pod)) and not podphases.is_leaving(pod)
 
 
 def _resumed_at(status: Object) -> datetime | None:
