@@ -12,6 +12,7 @@ from trainshed.kube.objects import Object
 
 JOB_NAME = "training.kubeflow.org/job-name"
 ROLE = "training.kubeflow.org/job-role"
+ENDS = ("Succeeded", "Failed")
 _FAMILIES = {family.kind: family for family in FAMILIES}
 
 
@@ -57,13 +58,16 @@ def finish(
 ) -> Object:
     """Wait until a job claims a condition; what it did instead is in the failure."""
     what = f"{kind.lower()}/{name}"
-    words = ("wait", f"--for=condition={condition}", what, f"--timeout={seconds:.0f}s")
+    # Whichever way it ends, it has a time then: nobody has to wait for a success that will not come.
+    claim = f"condition={condition}" if condition not in ENDS else "jsonpath={.status.completionTime}"
+    words = ("wait", f"--for={claim}", what, f"--timeout={seconds:.0f}s")
     ran = shed.run("kubectl", *words, seconds=seconds + 10)
-    if ran.code:
+    job = shed.get(kind.lower(), name)
+    if ran.code or not holds(job, condition):
         told = shed.run("kubectl", "describe", what).out[-3000:]
         said = {pod["metadata"]["name"]: output(shed, pod) for pod in pods(shed, name)}
         raise AssertionError(f"{name} is not {condition}: {ran.err}\n{told}\n{said}\n{shed.logs()}")
-    return shed.get(kind.lower(), name)
+    return job
 
 
 def pods(shed: Whole, name: str, selector: str = "") -> list[Object]:
