@@ -53,7 +53,9 @@ def a_python() -> str:
 
 @pytest.mark.root
 @pytest.mark.timeout(_SECONDS)
-@pytest.mark.parametrize("name", ["pods_run", "pods_end", "pods_surroundings", "process_runner"])
+@pytest.mark.parametrize(
+    "name", ["pods_run", "pods_end", "pods_surroundings", "process_runner", "mpi_delivery"]
+)
 def test_an_ordinary_user_gets_the_same(home: Path, name: str) -> None:
     source = _HERE.parents[1]
     packages = [path for path in sys.path if "site-packages" in path]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests import waits
+from tests.agent import awaiting
 from tests.agent.pods import a_container, a_pod, is_over, is_running, phase, status, waiting
 from tests.builders import a_config_map, a_secret
 from trainshed.client.client import Client
@@ -244,3 +245,20 @@ async def test_an_mpi_launcher_runs_commands_in_its_worker(client: Client) -> No
 async def test_the_server_is_found_by_name_and_grants_nothing_by_itself(client: Client) -> None:
     container = {"name": "main", "image": "example.com/image:1", "command": ["python", "-c", BY_NAME]}
     assert await said(client, a_pod("p", container)) == ["403"]
+
+
+async def test_a_worker_waits_until_its_master_is_ready(client: Client) -> None:
+    await awaiting.check(client)
+
+
+async def test_a_pod_that_is_not_ready_is_found_by_its_own_name_but_by_no_service(client: Client) -> None:
+    script = "getent hosts self && ! getent hosts self.$(cat /ns).svc"
+    probe = {"exec": {"command": ["false"]}, "periodSeconds": 1}
+    account = [{"name": "ns", "mountPath": "/ns", "subPath": "name"}]
+    field = {"fieldRef": {"fieldPath": "metadata.namespace"}, "path": "name"}
+    volume = {"name": "ns", "downwardAPI": {"items": [field]}}
+    pod = a_pod("self", a_container(script, readinessProbe=probe, volumeMounts=account), volumes=[volume])
+    pod["metadata"]["labels"] = {"app": "self"}
+    await client.create(awaiting.a_service("self"))
+    (found,) = await said(client, pod)
+    assert found.split()[1:] == ["self"]

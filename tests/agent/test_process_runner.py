@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests import waits
-from tests.agent import nodes
+from tests.agent import awaiting, mpijobs, nodes
 from tests.agent.nodes import Place
 from tests.agent.pods import a_container, a_pod, end, is_over, is_running, phase, status
 from trainshed.client.client import Client
@@ -78,6 +78,33 @@ async def test_peers_meet_by_the_names_in_their_commands(client: Client) -> None
     for name in ("rank0", "rank1"):
         assert phase(await waits.until(client, "pods", name, is_over)) == "Succeeded"
     assert await log_of(client, "rank0") == "met\n"
+
+
+async def test_a_worker_waits_until_its_master_is_ready(client: Client) -> None:
+    await awaiting.check(client)
+
+
+async def test_what_no_pod_is_called_is_asked_of_the_machine(client: Client) -> None:
+    await client.create(
+        a_pod("p", "getent hosts localhost && getent passwd 0 && ! getent hosts nobody.invalid")
+    )
+    over = await waits.until(client, "pods", "p", is_over)
+    assert phase(over) == "Succeeded", await log_of(client, "p")
+
+
+async def test_a_launcher_of_an_mpijob_runs_commands_in_its_workers(client: Client) -> None:
+    # Written in one piece the name would become an address; mpirun reads it from a file.
+    script = "$OMPI_MCA_plm_rsh_agent j-worker''-0 'echo on' '$HOSTNAME'; cat $PRTE_MCA_prte_default_hostfile"
+    job = mpijobs.a_job("default", script, 2, slotsPerWorker=3)
+    await mpijobs.ground(client, job)
+    for pod in (mpijobs.a_pod(job, "Worker"), mpijobs.a_pod(job, "Launcher")):
+        await client.create(pod)
+    over = await waits.until(client, "pods", "j-launcher", is_over)
+    said = await log_of(client, "j-launcher")
+    assert phase(over) == "Succeeded", said
+    assert [line for line in said.splitlines() if not line.startswith("+ ")] == [
+        "on j-worker-0", "localhost slots=6",
+    ]  # fmt: skip
 
 
 async def test_volumes_are_found_by_the_paths_in_the_command(client: Client) -> None:
