@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.pure.training_objects import built_in
@@ -11,8 +12,8 @@ from trainshed.controllers.job import pod_template
 from trainshed.controllers.jobset import jobs, replicated
 from trainshed.controllers.trainjob import preview
 from trainshed.controllers.v1jobs import pods, policies, replicas
-from trainshed.controllers.v1jobs.settings import Settings
-from trainshed.controllers.v1jobs.team import Team
+from trainshed.controllers.v1jobs import team as teams
+from trainshed.controllers.v1jobs.plan import Observed
 from trainshed.jobs.converting.topology import Topology, parts, planned
 from trainshed.kinds.kubeflow.families import FAMILIES, Family
 from trainshed.kube.documents import read_yaml
@@ -50,7 +51,8 @@ def v1_pods(job: Object) -> dict[tuple[str, int], Seen]:
     family, job = family_of(job), copied(job)
     job["metadata"] = {"namespace": "default", "uid": "1", **job["metadata"]}
     given = replicas.read(family, job)
-    team = Team(family, job, policies.read(family, job), given, (), (), Settings())
+    seen = Observed(family, job, (), (), datetime.now(UTC))
+    team = teams.gathered(seen, policies.read(family, job), {})
     return {
         (replica.type, index): _seen(pods.of(team, replica, index), family.container)
         for replica in given

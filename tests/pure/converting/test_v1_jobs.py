@@ -221,9 +221,13 @@ def test_other_objects_pass_untouched() -> None:
 def test_two_jobs_that_would_have_one_name_are_told_of() -> None:
     other = {**SAMPLES["spmd"], "metadata": {"name": "simple"}}
     told = convert([SAMPLES["simple"], other]).findings[-1]
-    assert told.line.startswith(
-        "not converted: TrainJob/simple: metadata.name: 2 documents have this name now"
-    )
+    assert told.object == "TrainJob/simple"
+    assert told.why.startswith("PyTorchJob and JAXJob of this name both become one")
+
+
+def test_what_was_there_twice_is_no_matter_of_conversion() -> None:
+    findings = convert([SAMPLES["simple"], SAMPLES["simple"]]).findings
+    assert all(finding.verdict != "not converted" for finding in findings)
 
 
 def test_patches_of_a_kustomization_are_told_of() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ from trainshed.kube.objects import JSON, Object, copied, text
 
 _GROUP: Final = "kubeflow.org/"
 _RUNTIMES: Final = ("TrainingRuntime", "ClusterTrainingRuntime")
+_LEGACY: Final = frozenset(family.kind for family in FAMILIES)
 _PARTIAL: Final = "if it is a patch of a kustomization, convert what that builds, with -k"
 
 
@@ -34,7 +35,7 @@ def convert(documents: Sequence[JSON]) -> Conversion:
     found = [one(document) for document in documents]
     made = tuple(document for each in found for document in each.documents)
     findings = [finding for each in found for finding in each.findings]
-    return Conversion(made, (*findings, *_namesakes(made)), sum(each.converted for each in found))
+    return Conversion(made, (*findings, *namesakes(documents, made)), sum(each.converted for each in found))
 
 
 def one(document: JSON) -> Conversion:
@@ -123,26 +124,37 @@ def _counts(family: Family, job: Object) -> Iterator[int]:
 # --- what concerns several ----------------------------------------------------------------------------------
 
 
-def _namesakes(documents: Sequence[JSON]) -> Iterator[Finding]:
-    """Two kinds may have had one name; TrainJobs are one kind."""
-    places = Counter(
-        (text(document, "kind"), text(document, "metadata", "namespace"), text(document, "metadata", "name"))
-        for document in documents
-        if text(document, "apiVersion") == API_VERSION and text(document, "metadata", "name")
-    )
-    for (kind, _, name), count in places.items():
-        if count > 1:
-            why = f"{count} documents have this name now, and only the last one would be kept"
+def namesakes(before: Iterable[JSON], after: Iterable[JSON]) -> Iterator[Finding]:
+    """Objects of several kinds that had one name and are of one kind now."""
+    old, new = _places(before), _places(after)
+    for (kind, place, name), count in new.items():
+        sources = [key for key in old if key[1:] == (place, name) and (key[0] == kind or key[0] in _LEGACY)]
+        if count > 1 and len(sources) > 1:
+            listed = " and ".join(source for source, _, _ in sources)
+            why = f"{listed} of this name both become one, and the last would overrule the others"
             yield Finding("not converted", f"{kind}/{name}", "metadata.name", why, "rename all but one")
+
+
+def _places(documents: Iterable[JSON]) -> Counter[tuple[str, str, str]]:
+    every = (item for one in documents for item in _items(one))
+    named = ((text(item, "kind"), item) for item in every if text(item, "metadata", "name"))
+    return Counter(
+        (kind, text(item, "metadata", "namespace"), text(item, "metadata", "name"))
+        for kind, item in named
+        if kind in _LEGACY or kind in ("TrainJob", "TrainingRuntime")
+    )
+
+
+def _items(document: JSON) -> list[Object]:
+    return entries(document, "items") if text(document, "kind") == "List" else [document]
 
 
 def _tell_kustomization(document: Object, findings: Findings) -> None:
     """Patches speak of fields by their old places."""
-    kinds = {family.kind for family in FAMILIES}
     for name in ("patches", "patchesJson6902"):
         for index, patch in enumerate(entries(document, name)):
             kind = text(patch, "target", "kind")
-            if kind in kinds:
+            if kind in _LEGACY:
                 findings.object = "Kustomization"
                 why = f"a patch of {kind}s cannot be carried over by itself"
                 findings.refused((name, index), why, "convert what the kustomization builds, with -k")

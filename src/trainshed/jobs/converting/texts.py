@@ -26,6 +26,8 @@ class Text:
     documents: tuple[JSON, ...]
     findings: tuple[Finding, ...]
     converted: int
+    given: tuple[JSON, ...] = ()
+    """The documents as they were."""
 
 
 def convert(text: str, origin: str = "the text") -> Text:
@@ -38,6 +40,7 @@ def convert(text: str, origin: str = "the text") -> Text:
         tuple(document for piece in pieces for document in piece.documents),
         tuple(finding for piece in pieces for finding in piece.findings),
         sum(piece.converted for piece in pieces),
+        tuple(document for piece in pieces for document in piece.given),
     )
 
 
@@ -68,8 +71,8 @@ def _piece(piece: str, before: int, origin: str) -> Text:
         return Text(piece, (), (), 0)
     found = converting.one(value)
     if not found.converted:
-        return Text(piece, found.documents, found.findings, 0)
-    return Text(_rewritten(piece, value, found), found.documents, found.findings, found.converted)
+        return Text(piece, found.documents, found.findings, 0, (value,))
+    return Text(_rewritten(piece, value, found), found.documents, found.findings, found.converted, (value,))
 
 
 def _rewritten(piece: str, value: JSON, found: Conversion) -> str:
@@ -94,9 +97,9 @@ def _json(text: str) -> Text | None:
     given = value if isinstance(value, list) else [value]
     found = converting.convert(given)
     if not found.converted:
-        return Text(text, found.documents, found.findings, 0)
+        return Text(text, found.documents, found.findings, 0, tuple(given))
     made: JSON = list(found.documents)
     if not isinstance(value, list):
         made = made[0] if len(made) == 1 else {"apiVersion": "v1", "kind": "List", "items": made}
     written = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
-    return Text(written, found.documents, found.findings, found.converted)
+    return Text(written, found.documents, found.findings, found.converted, tuple(given))

@@ -1,0 +1,83 @@
+"""Manifests on disk that are converted together: which files, and where each result belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainshed.jobs import kustomizing, manifests
+from trainshed.jobs.converting import converting, texts
+from trainshed.jobs.converting.findings import Finding
+from trainshed.jobs.converting.texts import Text
+from trainshed.jobs.manifests import STDIN, SUFFIXES, CannotRead
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    origin: str
+    """For people."""
+    target: Path
+    """Where its result belongs, below the folder for all results."""
+    file: Path | None
+    """Where it stands; None for what is not in a file of its own."""
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    source: Source
+    result: Text
+
+    @property
+    def is_changed(self) -> bool:
+        return self.result.converted > 0
+
+
+def gather(named: Sequence[str], overlays: Sequence[str]) -> Iterator[Source]:
+    """Everything that was named, folders with all that is below them. Raises `CannotRead`."""
+    for name in named:
+        if name == STDIN:
+            yield Source("standard input", Path("stdin.yaml"), None, manifests.content(Path(STDIN)))
+        else:
+            yield from _files(Path(name))
+    for folder in overlays:
+        name = Path(folder).resolve().name or "kustomized"
+        yield Source(f"kustomize {folder}", Path(f"{name}.yaml"), None, kustomizing.build(folder))
+
+
+def _files(place: Path) -> Iterator[Source]:
+    found = manifests.files(place, recursive=True)
+    if not found:
+        raise CannotRead(f"there are no {', '.join(SUFFIXES)} files in {place}")
+    for file in found:
+        target = file.relative_to(place) if place.is_dir() else Path(file.name)
+        yield Source(str(file), target, file, manifests.content(file))
+
+
+def others(place: Path) -> list[Path]:
+    """The files of a folder that are no manifests, below it."""
+    found = (path for path in place.rglob("*") if path.is_file() and path.suffix not in SUFFIXES)
+    return sorted(path.relative_to(place) for path in found)
+
+
+def convert(sources: Sequence[Source]) -> tuple[list[Converted], list[Finding]]:
+    """The results and all findings; what concerns several comes last."""
+    found = [Converted(source, texts.convert(source.content, source.origin)) for source in sources]
+    findings = [finding for one in found for finding in one.result.findings]
+    before = [document for one in found for document in one.result.given]
+    after = [document for one in found for document in one.result.documents]
+    return found, [*findings, *converting.namesakes(before, after)]
+
+
+def joined(results: Sequence[Text]) -> str:
+    """All texts in one, each a document of its own at least."""
+    text = ""
+    for result in results:
+        if not result.text.strip():
+            continue
+        if text and not result.text.startswith("---"):
+            text += "" if text.endswith("\n") else "\n"
+            text += "---\n"
+        text += result.text if result.text.endswith("\n") else f"{result.text}\n"
+    return text
