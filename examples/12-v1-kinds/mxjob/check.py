@@ -1,4 +1,4 @@
-"""All members of a parameter-server job report to the scheduler, as DMLC_* and MX_CONFIG say; no framework."""
+"""All members of a parameter-server job report to the scheduler, as DMLC_* and MX_CONFIG say."""
 
 import json
 import os

@@ -12,6 +12,7 @@ from trainshed.cli import console, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose.trouble import FAILED, HERE, PROGRAM, Trouble
+from trainshed.jobs import summary
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from trainshed.client.requests import LogOptions
     from trainshed.jobs.jobkinds import Member
     from trainshed.jobs.references import Reference
+    from trainshed.runner.logs.kept import Kept
 
 
 def logs(
@@ -68,8 +70,15 @@ def logs(
 
 
 async def _is_silent(client: Client, one: Reference) -> bool:
-    """Whether no pod is left that could be asked: the job was deleted, has failed or is suspended."""
-    return not (await client.list("pods", client.namespace, one.pods)).items
+    """Whether pods are gone that could be asked: the job was deleted, has failed or is suspended.
+
+    A v1 job that has ended takes some of its pods away, and leaves others.
+    """
+    there = (await client.list("pods", client.namespace, one.pods)).items
+    if not there or one.kind.family is None:
+        return not there
+    job = summary.summarize(await one.get(client), None, there)
+    return job.is_finished and len(there) < job.nodes
 
 
 def _print_kept(
@@ -80,16 +89,35 @@ def _print_kept(
 
     if not where.is_embedded:
         raise Trouble("logs of earlier attempts are kept by a Trainshed on its own machine only", "", FAILED)
-    root, namespace = where.folder.root / "logs", where.namespace or "default"
-    found = keptlogs.find(root, namespace, one.name, *wanted)
+    found = _kept(where, one, wanted)
     if not found:
-        there = keptlogs.attempts(root, namespace, one.name)
+        there = keptlogs.attempts(where.folder.root / "logs", where.namespace or "default", one.name)
         if not there:
             target.perform(where, one.get)
         kept = f" as asked for; kept are attempts {', '.join(map(str, there))}" if there else " yet"
         hint = f"see what it does with {PROGRAM} describe {one.address}{HERE}"
         raise Trouble(f'there are no lines of {one.kind.kind} "{one.name}"{kept}', hint, FAILED)
-    keptlogs.show(found, options.container, Wish(tail=options.tail_lines, timestamps=options.timestamps))
+    wish = Wish(tail=options.tail_lines, timestamps=options.timestamps)
+    keptlogs.show(found, options.container, wish, one.kind.family.container if one.kind.family else "node")
+
+
+def _kept(where: Target, one: Reference, wanted: tuple[int | None, int | None]) -> list[Kept]:
+    from trainshed.cli import keptlogs
+    from trainshed.jobs import jobkinds
+
+    root, namespace = where.folder.root / "logs", where.namespace or "default"
+    if one.kind.family is None:
+        return keptlogs.find(root, namespace, one.name, *wanted)
+    rank, attempt = wanted
+    job = target.perform(where, lambda client: client.find(one.kind.resource, one.name, client.namespace))
+    # The pods of a v1 job have the names of those of a former job of its name.
+    begun = summary.summarize(job).created if job else None
+    found = keptlogs.find(root, namespace, one.name, None, attempt, since=begun)
+    return [
+        kept
+        for kept in found
+        if rank in (None, jobkinds.rank(one.kind.family, job, kept.note.step, kept.note.index))
+    ]
 
 
 async def _follow(client: Client, one: Reference, rank: int | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from pathlib import Path
 
 from trainshed.cli import console
@@ -12,9 +13,18 @@ from trainshed.runner.logs.kept import Kept
 TRAINER = "node"
 
 
-def find(root: Path, namespace: str, job: str, rank: int | None, attempt: int | None) -> list[Kept]:
+def find(
+    root: Path,
+    namespace: str,
+    job: str,
+    rank: int | None,
+    attempt: int | None,
+    since: datetime | None = None,
+) -> list[Kept]:
     """What a job's pods left, of the attempt asked for or of its last one."""
     found = kept.find(root, namespace, job, rank=rank, attempt=attempt)
+    if since is not None:
+        found = [one for one in found if one.note.started is None or one.note.started >= since]
     if attempt is None and found:
         last = max(one.note.attempt for one in found)
         found = [one for one in found if one.note.attempt == last]
@@ -25,22 +35,22 @@ def attempts(root: Path, namespace: str, job: str) -> list[int]:
     return sorted({one.note.attempt for one in kept.find(root, namespace, job)})
 
 
-def show(found: list[Kept], container: str, wish: reading.Wish) -> None:
-    asyncio.run(_show(found, container, wish))
+def show(found: list[Kept], container: str, wish: reading.Wish, trainer: str = TRAINER) -> None:
+    asyncio.run(_show(found, container, wish, trainer))
 
 
-async def _show(found: list[Kept], container: str, wish: reading.Wish) -> None:
+async def _show(found: list[Kept], container: str, wish: reading.Wish, trainer: str) -> None:
     for one in found:
         note = one.note
         label = str(note.index) if note.step in ("", TRAINER) else f"{note.step} {note.index}"
-        for name in _containers(one, container):
+        for name in _containers(one, container, trainer):
             for run in one.attempts(name):
                 await console.pieces(label, note.index, reading.present(one.run(name, run), wish))
     console.flush()
 
 
-def _containers(one: Kept, wanted: str) -> list[str]:
+def _containers(one: Kept, wanted: str, trainer: str) -> list[str]:
     names = one.containers()
     if wanted:
         return [name for name in names if name == wanted]
-    return [TRAINER] if TRAINER in names else names
+    return [trainer] if trainer in names else names

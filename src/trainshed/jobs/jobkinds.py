@@ -95,8 +95,7 @@ def member(kind: JobKind, pod: Object, job: Object | None) -> Member:
         return Member(summary.rank_of(pod), summary.role_of(pod), None, trainer)
     role, index = text(pod, "metadata", "labels", naming.TYPE), text(pod, "metadata", "labels", naming.INDEX)
     trainer = kind.family.container if kind.family.container in containers else containers[0]
-    before = _before(kind.family, job or {}, role)
-    return Member(before + (whole(index) or 0), role, whole(index), trainer)
+    return Member(rank(kind.family, job, role, whole(index) or 0), role, whole(index), trainer)
 
 
 def in_order(kind: JobKind, pods: list[Object], job: Object | None) -> list[Object]:
@@ -106,11 +105,11 @@ def in_order(kind: JobKind, pods: list[Object], job: Object | None) -> list[Obje
     return sorted(pods, key=lambda pod: member(kind, pod, job).rank)
 
 
-def _before(family: Family, job: Object, role: str) -> int:
-    """How many replicas are counted before those of a type."""
+def rank(family: Family, job: Object | None, role: str, index: int) -> int:
+    """The number of a replica among all of its job; those of the type that leads come first."""
     ahead = 0
-    for replica in replicas.read(family, job):
+    for replica in replicas.read(family, job or {}):
         if replica.label == role:
             break
         ahead += replica.count
-    return ahead
+    return ahead + index

@@ -23,7 +23,10 @@ REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 INDEX = "batch.kubernetes.io/job-completion-index"
 FINAL: tuple[State, ...] = ("Complete", "Failed")
-_JOBSETS_WORDS = re.compile(r"^jobset failed due to [^(:]*\(first failed job: [^()]*\): (?=\S)")
+_OTHERS_WORDS = re.compile(
+    r"^(?:jobset failed due to [^(:]*\(first failed job: [^()]*\): |\w+ \S+ [^.:]*\. First failure: )(?=\S)"
+)
+"""What a JobSet, or a v1 job, says before it tells what began it."""
 _END = re.compile(
     r"^[^:,]+(?:, container \S+,)?"
     r" (?:exited (?P<code>\d+)|was killed by signal (?P<signal>\d+)|(?P<memory>ran out of memory))\b"
@@ -54,8 +57,8 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """The message, without the JobSet's own words where it goes on to say what began it."""
-        return _JOBSETS_WORDS.sub("", self.message, count=1)
+        """The message, without the controllers' own words where it goes on to say what began it."""
+        return _OTHERS_WORDS.sub("", self.message, count=1)
 
     @property
     def exit_code(self) -> int:
