@@ -191,3 +191,12 @@ def test_a_worker_with_a_command_runs_it() -> None:
     found = a_pod(MPI, job, "Worker")["spec"]["containers"][0]
     assert found["command"] == ["/usr/sbin/sshd"]
     assert "args" not in found
+
+
+def test_the_container_that_commands_run_in_has_the_script_as_well() -> None:
+    job = an_mpijob(mainContainer="main")
+    containers = job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["containers"]
+    containers += [{"name": "beside", "image": "i"}, {"name": "main", "image": "i"}]
+    found = a_pod(MPI, job, "Worker")["spec"]["containers"]
+    assert ["volumeMounts" in one for one in found] == [True, False, True]
+    assert [one.get("command") for one in found] == [["sleep"], None, None]

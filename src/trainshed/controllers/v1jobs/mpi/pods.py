@@ -38,9 +38,11 @@ def _worker(job: Object, pod: Object) -> None:
     spec = child(pod, "spec")
     # Open MPI looks for its rsh agent on every node, though only the launcher calls it.
     _append(spec, "volumes", [_config_volume(job, {names.KUBEXEC: _RUNNABLE})])
-    for container in entries(spec, "containers")[:1]:
-        if not texts(container, "command"):
-            container["command"], container["args"] = ["sleep"], ["365d"]
+    first, *others = entries(spec, "containers") or [{}]
+    if not texts(first, "command"):
+        first["command"], first["args"] = ["sleep"], ["365d"]
+    main = text(job, "spec", "mainContainer")
+    for container in (first, *(other for other in others if text(other, "name") == main)):
         _append(container, "volumeMounts", [_CONFIG_MOUNT])
 
 
