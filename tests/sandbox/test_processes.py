@@ -155,6 +155,14 @@ async def test_signals_and_adoption_work_as_in_sandboxes(plain: Workbench) -> No
     assert (await plain.end(plan)).code == 143
 
 
+@pytest.mark.parametrize(("code", "number"), [(7, 0), (143, 15), (250, 0)])
+async def test_a_code_that_no_signal_leaves_is_none(plain: Workbench, code: int, number: int) -> None:
+    plan = plain.container(await plain.pod(), "sh", "-c", f"exit {code}")
+    await plain.start(plan)
+    ended = await plain.end(plan)
+    assert (ended.code, ended.signal) == (code, number)
+
+
 async def test_a_killed_supervisor_takes_its_container_along(plain: Workbench) -> None:
     plan = plain.container(await plain.pod(), "sh", "-c", "sleep 76543 & wait")
     started = await plain.start(plan)

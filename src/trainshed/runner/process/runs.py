@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import time
 from asyncio import StreamWriter
 from collections.abc import Callable
@@ -90,6 +91,6 @@ def moment(seconds: float) -> datetime:
 
 
 def exit_of(ending: Ending) -> Exit:
-    number = ending.code - 128 if ending.code > 128 else 0
+    number = ending.code - 128 if ending.code - 128 in signal.valid_signals() else 0
     started, finished = moment(ending.started), moment(ending.finished)
     return Exit(ending.code, number, ending.oom, started, finished, ending.message)
