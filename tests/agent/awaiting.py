@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests import waits
 from tests.agent.nodes import NODE
 from tests.agent.pods import a_container, a_pod, end, is_over, phase, status
@@ -15,8 +17,8 @@ _PATIENCE_SECONDS = 10.0
 """Far less than the pause that a worker which began to wait long ago would make."""
 
 
-async def check(client: Client) -> None:
-    """A worker starts when its master has become ready, no sooner, and soon."""
+async def check(client: Client, meanwhile: Callable[[], None] = lambda: None) -> None:
+    """A worker starts when its master has become ready, no sooner, and soon, whatever happens meanwhile."""
     gate = a_container("sleep 1.5", "gate")  # times are told in whole seconds
     master = a_pod("j-master-0", "sleep 60", initContainers=[gate])
     master["metadata"]["labels"] = {"app": "j-master-0"}
@@ -24,6 +26,7 @@ async def check(client: Client) -> None:
     await client.create(a_worker())
     waiting = await waits.until(client, "pods", "j-worker-0", _is_waiting)
     assert phase(waiting) == "Pending"
+    meanwhile()
     await client.create(master)
     ready = await waits.until(client, "pods", "j-master-0", _since_ready)
     over = await waits.until(client, "pods", "j-worker-0", is_over)

@@ -80,8 +80,12 @@ async def test_peers_meet_by_the_names_in_their_commands(client: Client) -> None
     assert await log_of(client, "rank0") == "met\n"
 
 
-async def test_a_worker_waits_until_its_master_is_ready(client: Client) -> None:
-    await awaiting.check(client)
+async def test_a_worker_waits_until_its_master_is_ready(place: Place, client: Client) -> None:
+    def restart() -> None:
+        place.agent.kill()
+        place.agent.start()
+
+    await awaiting.check(client, meanwhile=restart)
 
 
 async def test_what_no_pod_is_called_is_asked_of_the_machine(client: Client) -> None:
