@@ -284,7 +284,8 @@ def test_labels_of_embedded_templates_survive(compiled: dict[str, schema.Schema]
     template = found["spec"]["replicatedJobs"][0]["template"]
     assert template["metadata"] == inner["metadata"]
     assert template["spec"]["template"]["metadata"] == TEMPLATE["metadata"]
-    legacy = {"spec": {"pytorchReplicaSpecs": {"Worker": {"template": TEMPLATE}}}}
+    policy = {"suspend": False}
+    legacy = {"spec": {"pytorchReplicaSpecs": {"Worker": {"template": TEMPLATE}}, "runPolicy": policy}}
     assert settled(compiled["pytorchjobs.kubeflow.org"], legacy) == (legacy, [])
 
 
