@@ -35,6 +35,28 @@ def test_the_example_runs_to_its_end(shed: Whole, folder: str, job: str, words: 
     shed.kubectl("delete", "-k", str(EXAMPLES / folder))
 
 
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        ("tfjob", ["chief 0 of 2 replicas", "worker 0: loss 0.0"]),
+        ("mpijob", ["process 1 of 2 on mpijob-worker-1", "pi is about 3.141593"]),
+        ("xgboostjob", ["rank 0 of 2: error 0.0", "rank 1 of 2: error 0.0"]),
+        ("paddlejob", ["rank 1 of 2: the ranks add up to 1", "rank 0: loss 0.0"]),
+        ("jaxjob", ["process 1 of 2", "process 0: loss 0.0"]),
+        ("mxjob", ["3 members: server 0, worker 0, worker 1", "worker 1 of 3 may begin"]),
+    ],
+)
+@pytest.mark.timeout(240)
+def test_the_example_of_each_v1_kind_runs_to_its_end(shed: Whole, job: str, words: list[str]) -> None:
+    folder = str(EXAMPLES / "12-v1-kinds" / job)
+    assert shed.trainshed("apply", "-k", folder).code == 0
+    ran = shed.trainshed("logs", "-f", f"{job}/{job}", seconds=200)
+    assert ran.code == 0, f"{ran.out[-3000:]}\n{ran.err}\n{shed.logs()}"
+    for expected in words:
+        assert expected in ran.out
+    assert shed.trainshed("delete", "-k", folder).code == 0
+
+
 def test_the_index_names_every_example_and_all_commands_start_in_its_folder() -> None:
     index = (EXAMPLES / "README.md").read_text()
     folders = [folder.name for folder in sorted(EXAMPLES.iterdir()) if folder.is_dir()]

@@ -1,0 +1,109 @@
+"""Manifests in git repositories of this machine, as they were in a revision."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from trainshed.jobs import repositories, sources
+from trainshed.jobs.manifests import CannotRead, Document
+from trainshed.jobs.repositories import Place
+
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """One file in two revisions, of which the first is tagged; and a bare copy of it beside."""
+    place = tmp_path / "repo"
+    (place / "jobs").mkdir(parents=True)
+    git(place, "init", "-q", "-b", "main")
+    for name in ("old", "new"):
+        (place / "jobs" / "map.yaml").write_text(MAP % name)
+        git(place, "add", ".")
+        git(place, "commit", "-q", "-m", name)
+        git(place, "tag", name)
+    git(tmp_path, "clone", "-q", "--bare", "repo", "repo.git")
+    return place
+
+
+def git(place: Path, *words: str) -> str:
+    mine = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    done = subprocess.run(
+        ["git", "-C", str(place), *mine, *words], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def read(source: str) -> list[str]:
+    found = sources.gather([source])
+    return [one.object["metadata"]["name"] for one in found if isinstance(one, Document)]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("file://{}.git//jobs?ref=old", "old"),
+        ("file://{}.git//jobs/map.yaml?ref=old", "old"),
+        ("file://{}.git//jobs", "new"),
+        ("file://{}.git/jobs?ref=old", "old"),
+        ("git::file://{}.git//jobs?ref=main", "new"),
+        ("{}.git//jobs?ref=old", "old"),
+        ("{}//jobs?ref=old", "old"),
+        ("file://{}//jobs?ref=old", "old"),
+        ("{}/jobs", "changed"),
+        ("file://{}/jobs/map.yaml", "changed"),
+    ],
+)
+def test_a_revision_is_read_where_one_is_named(repository: Path, source: str, expected: str) -> None:
+    (repository / "jobs" / "map.yaml").write_text(MAP % "changed")
+    assert read(source.format(repository)) == [expected]
+
+
+def test_a_commit_is_a_revision(repository: Path) -> None:
+    commit = git(repository, "rev-parse", "old")
+    assert read(f"file://{repository}.git//jobs?ref={commit}") == ["old"]
+
+
+def test_documents_say_which_file_of_which_revision_they_are_from(repository: Path) -> None:
+    source = f"file://{repository}.git//jobs?ref=old"
+    [found] = sources.gather([source])
+    assert found.origin == f"{source}: map.yaml"
+
+
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [
+        ("//jobs?ref=none", "at none: there is no such branch, tag or commit"),
+        ("//jobs?ref=--output=x", "at --output=x: there is no such branch, tag or commit"),
+        ("//none?ref=old", "there is no none in .* at old"),
+        ("//../repo?ref=old", "there is no ../repo in .* at old"),
+    ],
+)
+def test_what_a_repository_has_not_is_one_line(repository: Path, rest: str, words: str) -> None:
+    with pytest.raises(CannotRead, match=words):
+        read(f"file://{repository}.git{rest}")
+
+
+def test_words_that_name_no_repository_are_a_path(tmp_path: Path) -> None:
+    assert repositories.find(str(tmp_path / "a" / "b.yaml")) is None
+    assert repositories.find("github.com/kubeflow/training-operator.git/manifests?ref=v1.8.1") is None
+
+
+def test_a_bare_repository_alone_is_its_root(repository: Path) -> None:
+    assert repositories.find(f"{repository}.git") == Place(f"{repository}.git")
+
+
+def test_an_overlay_is_built_from_a_revision_with_its_base(repository: Path) -> None:
+    (repository / "overlay").mkdir()
+    (repository / "jobs" / "kustomization.yaml").write_text("resources: [map.yaml]\n")
+    (repository / "overlay" / "kustomization.yaml").write_text("namePrefix: my-\nresources: [../jobs]\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "overlay")
+    git(repository, "tag", "v1")
+    (repository / "overlay" / "kustomization.yaml").write_text("namePrefix: changed-\nresources: [../jobs]\n")
+    [found] = sources.gather([], [f"file://{repository}//overlay?ref=v1"])
+    assert isinstance(found, Document)
+    assert found.object["metadata"]["name"] == "my-new"
