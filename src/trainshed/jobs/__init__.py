@@ -1,5 +1,5 @@
-"""What people do with TrainJobs: write one for a script, send it, look at it, follow its logs.
+"""What people do with training jobs: write one for a script, apply manifests, look at a job, follow its logs.
 
 Shared by the command line and the REST backend. Talks to a cluster through the client only; what can be
-decided without one (`submission`, `frameworks`, `summary`) is pure.
+decided without one (`submission`, `frameworks`, `manifests`, `jobkinds`, `summary`) is pure.
 """
