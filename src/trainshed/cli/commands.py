@@ -14,6 +14,7 @@ import typer
 from trainshed.cli import (
     apply,
     changes,
+    convert,
     describe,
     doctor,
     down,
@@ -62,6 +63,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "delete": changes.delete,
     "runtimes": runtimes.runtimes,
     "preview": preview.preview,
+    "convert": convert.convert,
     "up": up.up,
     "down": down.down,
     "status": status.status,

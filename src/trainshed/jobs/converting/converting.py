@@ -44,14 +44,20 @@ def one(document: JSON) -> Conversion:
     if kind == "List" and version == "v1":
         return _list(document)
     findings = Findings(f"{kind}/{_name(document)}")
-    family = next((family for family in FAMILIES if family.kind == kind), None)
-    if family is not None and version.startswith(_GROUP):
+    if (family := family_of(document)) is not None:
         return _legacy(family, document, findings)
     if version == API_VERSION:
         return _trainers(document, findings)
     if kind == "Kustomization" or (not kind and isinstance(document, dict)):
         _tell_kustomization(document, findings)
     return Conversion((document,), tuple(findings.found), 0)
+
+
+def family_of(document: JSON) -> Family | None:
+    """Which of the old kinds it is, if any."""
+    if not text(document, "apiVersion").startswith(_GROUP):
+        return None
+    return next((family for family in FAMILIES if family.kind == text(document, "kind")), None)
 
 
 def _name(document: JSON) -> str:
@@ -136,7 +142,7 @@ def namesakes(before: Iterable[JSON], after: Iterable[JSON]) -> Iterator[Finding
 
 
 def _places(documents: Iterable[JSON]) -> Counter[tuple[str, str, str]]:
-    every = (item for one in documents for item in _items(one))
+    every = (item for one in documents for item in items(one))
     named = ((text(item, "kind"), item) for item in every if text(item, "metadata", "name"))
     return Counter(
         (kind, text(item, "metadata", "namespace"), text(item, "metadata", "name"))
@@ -145,7 +151,8 @@ def _places(documents: Iterable[JSON]) -> Counter[tuple[str, str, str]]:
     )
 
 
-def _items(document: JSON) -> list[Object]:
+def items(document: JSON) -> list[Object]:
+    """A document, or what it lists."""
     return entries(document, "items") if text(document, "kind") == "List" else [document]
 
 

@@ -1,0 +1,225 @@
+"""`trainshed convert`: manifests of older kinds become TrainJobs, and what that changes is said."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainshed.cli import console, output, starting, target
+from trainshed.cli.options import DataDir, Verbose
+from trainshed.cli.target import Target
+from trainshed.compose import trouble
+from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+
+if TYPE_CHECKING:
+    from trainshed.jobs.converting.findings import Finding
+    from trainshed.jobs.converting.proofs import Case, Proof
+    from trainshed.jobs.converting.trees import Converted, Source
+
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="<file>...", help="Files, folders, - for standard input.", show_default=False),
+]
+Overlays = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-k",
+        "--kustomize",
+        metavar="<folder>",
+        help="Convert what the kustomization in this folder builds.",
+        show_default=False,
+    ),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="<folder>",
+        help="Write results there, under the names of their sources; - is standard output.",
+        show_default=False,
+    ),
+]
+InPlace = Annotated[bool, typer.Option("-i", "--in-place", help="Write results over their sources.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say only what is lost.")]
+Strict = Annotated[bool, typer.Option("--strict", help="End with 1 if any field is not carried over.")]
+Prove = Annotated[
+    bool, typer.Option("--prove", help="Run each job before and after here, and compare what its pods see.")
+]
+_WORDS = {
+    "not converted": "cannot be",
+    "not carried over": "not carried over",
+    "behaves differently": "differences",
+}
+_SHOWN = tuple(_WORDS)
+_COLUMNS = ("POD IN V1", "POD NOW", "RANK", "WORLD", "OTHERS", "EXIT")
+
+
+def convert(
+    sources: Sources = None,
+    overlays: Overlays = None,
+    folder: Folder = None,
+    in_place: InPlace = False,
+    prove: Prove = False,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    data_dir: DataDir = None,
+    verbose: Verbose = False,
+) -> None:
+    """Convert PyTorchJobs and their like, and older TrainJobs, to TrainJobs of today.
+
+    Other objects pass as they are. What is lost or will be different is said on standard error, one line
+    each; with -v also what need not be said any more. A job that cannot be converted stays, and the exit
+    code is 1.
+    """
+    folder = None if str(folder) == "-" else folder
+    if folder is not None and in_place:
+        raise Trouble("-o and --in-place exclude each other", "give one of them", WRONG_USAGE)
+    found, findings = _converted(_gathered(sources or [], overlays or []))
+    if in_place:
+        _write_back(found)
+    elif folder is not None:
+        _write_below(folder, found, sources or [])
+    elif not prove:
+        _print(found)
+    _tell(found, findings, quiet=quiet, all=verbose)
+    is_proven = not prove or _prove(found, data_dir)
+    if not is_proven or any(_is_failure(finding, strict) for finding in findings):
+        raise typer.Exit(FAILED)
+
+
+def _gathered(sources: Sequence[str], overlays: Sequence[str]) -> list[Source]:
+    from trainshed.jobs.converting import trees
+    from trainshed.jobs.manifests import CannotRead
+
+    if not sources and not overlays:
+        raise Trouble("name what to convert", "files, folders, - or a folder with -k", WRONG_USAGE)
+    try:
+        return list(trees.gather(sources, overlays))
+    except CannotRead as error:
+        raise Trouble(str(error), error.hint, WRONG_USAGE) from error
+
+
+def _converted(sources: Sequence[Source]) -> tuple[list[Converted], list[Finding]]:
+    from trainshed.jobs.converting import trees
+
+    return trees.convert(sources)
+
+
+def _is_failure(finding: Finding, strict: bool) -> bool:
+    return finding.verdict == "not converted" or (strict and finding.verdict == "not carried over")
+
+
+# --- results ------------------------------------------------------------------------------------------------
+
+
+def _print(found: Sequence[Converted]) -> None:
+    from trainshed.jobs.converting import trees
+
+    sys.stdout.write(trees.joined([one.result for one in found]))
+    sys.stdout.flush()
+
+
+def _write_back(found: Sequence[Converted]) -> None:
+    nowhere = next((one.source.origin for one in found if one.source.file is None), None)
+    if nowhere is not None:
+        raise Trouble(f"{nowhere} is no file that could be written", "leave --in-place out", WRONG_USAGE)
+    for one in found:
+        if one.is_changed and one.source.file is not None:
+            _write(one.source.file, one.result.text)
+
+
+def _write_below(folder: Path, found: Sequence[Converted], sources: Sequence[str]) -> None:
+    """Every manifest, converted or not, and what else is in the folders."""
+    from trainshed.jobs.converting import trees
+
+    places = [Path(source) for source in sources if Path(source).is_dir()]
+    for place in places:
+        if folder.resolve().is_relative_to(place.resolve()):
+            raise Trouble(f"{folder} is inside of {place}", "choose a folder beside it, or -i", WRONG_USAGE)
+    twice = [name for name, count in Counter(one.source.target for one in found).items() if count > 1]
+    if twice:
+        raise Trouble(f"two sources would be {folder / twice[0]}", "convert them one by one", WRONG_USAGE)
+    for one in found:
+        _write(folder / one.source.target, one.result.text)
+    for place in places:
+        for other in trees.others(place):
+            _copy(place / other, folder / other)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise trouble.from_os(error, file) from error
+
+
+def _copy(file: Path, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, target)
+    except OSError as error:
+        raise trouble.from_os(error, target) from error
+
+
+# --- words --------------------------------------------------------------------------------------------------
+
+
+def _tell(found: Sequence[Converted], findings: Sequence[Finding], *, quiet: bool, all: bool) -> None:
+    shown = _SHOWN[:2] if quiet else (*_SHOWN, "not needed") if all else _SHOWN
+    for finding in findings:
+        if finding.verdict in shown:
+            print(finding.line, file=sys.stderr)
+    if not quiet:
+        done = sum(one.result.converted for one in found)
+        counted = Counter[str](finding.verdict for finding in findings)
+        told = ", ".join(f"{counted[verdict]} {word}" for verdict, word in _WORDS.items() if counted[verdict])
+        size = sum(len(one.result.given) for one in found)
+        print(f"converted {done} of {size} documents{f' ({told})' if told else ''}", file=sys.stderr)
+
+
+# --- proofs -------------------------------------------------------------------------------------------------
+
+
+def _prove(found: Sequence[Converted], data_dir: Path | None) -> bool:
+    """Run every job in both forms, one after the other; whether all of them see the same."""
+    from trainshed.jobs.converting import proofs
+
+    cases = [case for one in found for case in proofs.cases(one.result.given)]
+    where = target.chosen(data_dir, None, "", "")
+    if cases:
+        starting.if_needed(where)
+    shown = [_proven(where, case) for case in cases]
+    return all(proof.holds for proof in shown)
+
+
+def _proven(where: Target, case: Case) -> Proof:
+    from trainshed.jobs import proving
+
+    proof = target.perform(where, lambda client: proving.prove(client, case, console.say))
+    _show(proof)
+    return proof
+
+
+def _show(proof: Proof) -> None:
+    print(f"{proof.job}: {'the same' if proof.holds else 'not the same'}")
+    rows = [
+        (row.old, row.new, *map(_both, (row.rank, row.size, row.address, row.code))) for row in proof.rows
+    ]
+    output.table(_COLUMNS, rows, {})
+    for fault in proof.faults:
+        print(f"differs: {proof.job}: {fault}")
+    for row in proof.rows:
+        for fault in row.faults:
+            print(f"differs: {row.old}: {fault}")
+
+
+def _both(pair: tuple[str, str]) -> str:
+    return pair[0] if pair[0] == pair[1] else " / ".join(pair)
