@@ -223,3 +223,27 @@ def test_a_name_that_several_kinds_have_needs_its_kind(shed: Whole, name: str) -
     assert shed.trainshed("describe", f"jaxjob/{name}").code == 0
     assert shed.trainshed("get", f"tfjob/{name}").err.startswith(f'Error: there is no TFJob "{name}"')
     shed.trainshed("delete", f"jaxjob/{name}", f"pytorchjob/{name}")
+
+
+def test_who_may_not_see_v1_jobs_sees_trainjobs_all_the_same(shed: Whole, name: str) -> None:
+    shed.apply(a_pytorchjob(name, "true", suspend=True))
+    shed.kubectl("create", "serviceaccount", name)
+    resources = "trainjobs.trainer.kubeflow.org,jobsets.jobset.x-k8s.io,jobs.batch,pods"
+    shed.kubectl("create", "role", name, "--verb=get,list,watch", f"--resource={resources}")
+    shed.kubectl("create", "rolebinding", name, f"--role={name}", f"--serviceaccount=default:{name}")
+    token = shed.kubectl("create", "token", name).strip()
+    config = shed.folder / f"{name}.yaml"
+    config.write_text(json.dumps(with_token(shed, token)))
+    ran = shed.trainshed("get", "--kubeconfig", str(config))
+    assert ran.code == 0, ran
+    assert name not in ran.out
+    ran = shed.trainshed("get", name, "--kubeconfig", str(config))
+    assert f'there is no TrainJob "{name}"' in ran.err
+    shed.trainshed("delete", f"pytorchjob/{name}")
+
+
+def with_token(shed: Whole, token: str) -> Object:
+    config: Object = json.loads(shed.kubectl("config", "view", "--raw", "-o", "json"))
+    for user in config["users"]:
+        user["user"] = {"token": token}
+    return config

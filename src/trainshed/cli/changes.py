@@ -125,11 +125,10 @@ async def _all(client: Client) -> list[Reference]:
     from trainshed.jobs.jobkinds import TRAINJOB
     from trainshed.jobs.references import Reference
 
-    return [
-        Reference(kind, text(job, "metadata", "name"))
-        for kind in (TRAINJOB, *await references.served(client))
-        for job in (await client.list(kind.resource, client.namespace)).items
-    ]
+    found = [(TRAINJOB, job) for job in (await client.list(TRAINJOB.resource, client.namespace)).items]
+    for kind in await references.served(client):
+        found += [(kind, job) for job in await references.listed(client, kind, client.namespace)]
+    return [Reference(kind, text(job, "metadata", "name")) for kind, job in found]
 
 
 # --- what manifests describe --------------------------------------------------------------------------------

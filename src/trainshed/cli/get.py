@@ -73,7 +73,7 @@ async def _fetch(client: Client, name: str, everywhere: bool) -> tuple[list[Obje
     known = await belongings.fetch_all(client, place)
     summaries = [known[_key(job)].summary(job) for job in jobs]
     for kind in await references.served(client):
-        others = (await client.list(kind.resource, place)).items
+        others = await references.listed(client, kind, place)
         theirs = await belongings.fetch_all_v1(client, kind, place) if others else {}
         summaries += [theirs[_key(job)].summary(job) for job in others]
         jobs += others

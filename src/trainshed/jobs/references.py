@@ -8,6 +8,7 @@ from trainshed.client.client import Client
 from trainshed.client.requests import Where
 from trainshed.jobs import jobkinds
 from trainshed.jobs.jobkinds import TRAINJOB, V1, JobKind
+from trainshed.kube import faults
 from trainshed.kube.objects import Object
 
 
@@ -39,14 +40,25 @@ async def resolve(client: Client, words: str) -> Reference:
         return Reference(kind, name)
     if await client.find(TRAINJOB.resource, name, client.namespace) is not None:
         return Reference(TRAINJOB, name)
-    there = [
-        Reference(kind, name)
-        for kind in await served(client)
-        if await client.find(kind.resource, name, client.namespace) is not None
-    ]
+    there = [Reference(kind, name) for kind in await served(client) if await _has(client, kind, name)]
     if len(there) > 1:
         raise Ambiguous(f'there are several jobs "{name}": {", ".join(one.address for one in there)}')
     return there[0] if there else Reference(TRAINJOB, name)
+
+
+async def listed(client: Client, kind: JobKind, namespace: str) -> list[Object]:
+    """All jobs of a v1 kind; none for somebody who may not see them."""
+    try:
+        return (await client.list(kind.resource, namespace)).items
+    except faults.Forbidden:
+        return []
+
+
+async def _has(client: Client, kind: JobKind, name: str) -> bool:
+    try:
+        return await client.find(kind.resource, name, client.namespace) is not None
+    except faults.Forbidden:
+        return False
 
 
 async def served(client: Client) -> list[JobKind]:
