@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from trainshed.backend import nearness
 from trainshed.backend.models import parts, tenants
+from trainshed.backend.models.conversions import ConvertRequest
 from trainshed.backend.models.previews import PreviewRequest
 from trainshed.backend.problems import Problem, field_path
 from trainshed.kube.objects import JSON
@@ -122,7 +123,9 @@ _INSIDE: Final[Mapping[str, type[BaseModel]]] = {
     "quota": tenants.Quota,
     "limits": tenants.Limits,
 }
-_BODIES: Final = (PreviewRequest, tenants.SignUpRequest, tenants.ChangeRequest, tenants.TokenRequestBody)
+_BODIES: Final = (
+    PreviewRequest, ConvertRequest, tenants.SignUpRequest, tenants.ChangeRequest, tenants.TokenRequestBody,
+)  # fmt: skip
 
 
 def _names(inside: str) -> Iterable[str]:

@@ -16,6 +16,7 @@ def every() -> list[BaseRoute]:
     from trainshed.backend.routes import (
         changes,
         contract,
+        convert,
         detail,
         docs,
         health,
@@ -33,7 +34,7 @@ def every() -> list[BaseRoute]:
     )
 
     modules = (
-        health, docs, whoami, contract, preview, runtimes, presets, changes, listing, detail, logs, streams,
-        history, tenants, tokens, metrics,
+        health, docs, whoami, contract, preview, convert, runtimes, presets, changes, listing, detail, logs,
+        streams, history, tenants, tokens, metrics,
     )  # fmt: skip
     return [route for module in modules for route in module.router.routes]

@@ -11,13 +11,13 @@ from trainshed.backend import basing, previewing, problems
 from trainshed.backend import caller as callers
 from trainshed.backend.caller import Caller, CurrentCaller, the_plane, the_settings
 from trainshed.backend.models.previews import PreviewAnswer, PreviewRequest
+from trainshed.backend.plain import plain
 from trainshed.backend.previewing import Shapes
 from trainshed.backend.rendering import naming, trainjob
 from trainshed.controllers.trainjob import shapes
 from trainshed.controllers.trainjob.lints import Lint
 from trainshed.controllers.trainjob.preview import Preview
-from trainshed.kube.documents import is_too_deep
-from trainshed.kube.objects import Object, decode, encode, text
+from trainshed.kube.objects import Object, text
 
 router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
 _CACHE = "schemas"
@@ -58,7 +58,7 @@ async def _of_manifest(body: PreviewRequest, caller: Caller, known: Shapes) -> P
     other = next((field for field in sorted(body.model_fields_set) if field not in _ALONE), "")
     if other:
         raise problems.invalid(other, f"{other}: a manifest says everything itself", "leave it out")
-    job = _plain("manifest", body.manifest)
+    job = plain("manifest", body.manifest)
     if text(job, "kind") != "TrainJob":
         raise problems.invalid("manifest.kind", "manifest.kind must be TrainJob")
     kinds = await known.known()
@@ -74,7 +74,7 @@ async def _runtime(
     body: PreviewRequest, job: Object, caller: Caller, known: Shapes
 ) -> tuple[Object, list[Lint]]:
     if body.runtime_manifest is not None:
-        given = _plain("runtime_manifest", body.runtime_manifest)
+        given = plain("runtime_manifest", body.runtime_manifest)
         if text(given, "kind") not in ("ClusterTrainingRuntime", "TrainingRuntime"):
             raise problems.invalid("runtime_manifest.kind", "runtime_manifest.kind must be that of a runtime")
         runtime, lints = shapes.checked(given, await known.known())
@@ -84,14 +84,3 @@ async def _runtime(
     ref = text(job, "spec", "runtimeRef", "kind"), text(job, "spec", "runtimeRef", "name")
     callers.checked_name(ref[1], "manifest.spec.runtimeRef.name")
     return await basing.runtime(caller.client, *ref, place, field="manifest.spec.runtimeRef.name"), []
-
-
-def _plain(field: str, given: Object | None) -> Object:
-    """A copy that can be sent back: with nothing in it that JSON in UTF-8 cannot say."""
-    if is_too_deep(given):
-        raise problems.invalid(field, f"{field} is nested too deeply")
-    try:
-        found: Object = decode(encode(given))
-    except (ValueError, OverflowError) as wrong:
-        raise problems.invalid(field, f"{field}: must be numbers and Unicode text that JSON has") from wrong
-    return found

@@ -13,6 +13,7 @@ SUMMARIES: Final[Mapping[str, str]] = {
     "POST /api/trainjob/create": "Create a job",
     "POST /api/trainjob/upload": "Create a job from a zip",
     "POST /api/trainjob/preview": "Preview a job",
+    "POST /api/convert": "Convert manifests of older kinds",
     "GET /api/trainjob": "List jobs",
     "GET /api/trainjob/{name}": "Show all about a job",
     "DELETE /api/trainjob/{name}": "Delete a job",

@@ -19,6 +19,8 @@ from trainshed.kube.objects import JSON
 Place = Literal["above", "beside", "below"]
 _MARK: Final = re.compile(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
 _HEADER: Final = re.compile(r"[|>][0-9+-]*[ \t]+(#.*)")
+_MOST_LOOKS: Final = 5_000_000
+"""Of comments for their fields; where it would take more, they all stand on top."""
 _HOMES: Final = {
     "replicas": "numNodes",
     "nprocPerNode": "numProcPerNode",
@@ -89,10 +91,12 @@ def _placed(
 
 def _marks(text: str) -> Iterator[tuple[int, int, str, bool]]:
     """Line, column, words and whether nothing else is on the line, of each comment."""
-    inside = [*_scalars(text)]
+    inside = sorted(_scalars(text))
+    starts = [start for start, _ in inside]
     for match in _MARK.finditer(text):
         at = match.start()
-        if any(start <= at < end for start, end in inside) and not _is_header(text, at, inside):
+        nearest = bisect_left(starts, at + 1) - 1
+        if nearest >= 0 and at < inside[nearest][1] and not _is_header(text, at, inside[nearest][0]):
             continue
         begin = text.rfind("\n", 0, at) + 1
         head = text[begin:at]
@@ -106,12 +110,10 @@ def _scalars(text: str) -> Iterator[tuple[int, int]]:
             yield token.start_mark.index, token.end_mark.index
 
 
-def _is_header(text: str, at: int, inside: Sequence[tuple[int, int]]) -> bool:
+def _is_header(text: str, at: int, start: int) -> bool:
     """Does the mark stand behind the sign that begins a text of several lines?"""
-    for start, end in inside:
-        if start <= at < end and (found := _HEADER.match(text, start)):
-            return found.start(1) == at
-    return False
+    found = _HEADER.match(text, start)
+    return found is not None and found.start(1) == at
 
 
 def _spots(text: str) -> Iterator[_Spot]:
@@ -154,8 +156,9 @@ def woven(
         "below": below,
     }
     loose = []
+    is_much = len(found) * sum(map(len, homes)) > _MOST_LOOKS
     for comment in found:
-        home = _home(comment.path, old, homes)
+        home = None if is_much else _home(comment.path, old, homes)
         if home is None:
             loose.append(_displaced(comment))
         elif comment.text not in (shelf := shelves[comment.place].setdefault(home, [])):

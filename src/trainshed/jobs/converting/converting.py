@@ -19,6 +19,7 @@ from trainshed.kube.objects import JSON, Object, copied, text
 _GROUP: Final = "kubeflow.org/"
 _RUNTIMES: Final = ("TrainingRuntime", "ClusterTrainingRuntime")
 _LEGACY: Final = frozenset(family.kind for family in FAMILIES)
+_MOST_PODS: Final = 4096
 _PARTIAL: Final = "if it is a patch of a kustomization, convert what that builds, with -k"
 
 
@@ -98,6 +99,8 @@ def _refusals(family: Family, document: Object) -> Iterator[str]:
     version = text(document, "apiVersion").removeprefix(_GROUP)
     if version not in (("v1", "v2beta1") if family is MPI else ("v1",)):
         yield f"version {version} of {family.kind} is not known, only v1"
+    if not text(document, "metadata", "name") and not text(document, "metadata", "generateName"):
+        yield "it has no name"
     job = _filled(family, document)
     if family.has_webhook:
         yield from (f"v1 refuses it too: {error}" for error in validate.errors(family, job, None))
@@ -105,8 +108,11 @@ def _refusals(family: Family, document: Object) -> Iterator[str]:
         yield f"v1 refuses it too: {wrong}"
     if any(pods.clashes(template, main) for template, main in legacy.main_containers(family, job)):
         yield 'a container is called "node", which is what TrainJobs call the one that trains'
-    if not sum(max(0, count) for count in _counts(family, job)):
+    pods_asked = sum(max(0, count) for count in _counts(family, job))
+    if not pods_asked:
         yield "it asks for no pods at all"
+    if pods_asked > _MOST_PODS:
+        yield f"it asks for {pods_asked} pods, and more than {_MOST_PODS} cannot be told of each other"
 
 
 def _filled(family: Family, document: Object) -> Object:

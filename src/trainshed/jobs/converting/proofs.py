@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from trainshed.controllers.trainjob.plugins.plugin import PORT
-from trainshed.controllers.v1jobs import naming
-from trainshed.jobs.converting import converting, probe, topology
+from trainshed.controllers.v1jobs import elastic, naming
+from trainshed.jobs.converting import converting, probe, topology, variables
 from trainshed.jobs.converting.topology import Member, Topology
 from trainshed.kinds.kubeflow.families import MPI, MXNET, TENSORFLOW, Family
 from trainshed.kinds.reading import entries, mapping
@@ -346,6 +346,10 @@ def _translated(
         value = re.sub(rf"(?<![\w.-]){re.escape(short)}(?![\w-])", full, value)
     if was.address:
         value = value.replace(was.address, now.address)
+    bounds = elastic.bounds(found.job, variables.counted(found.topology))
+    if name == "PET_NNODES" and bounds is not None and found.topology.is_single:
+        # As is told when it is converted: there are never more than were asked for.
+        return f"{min(bounds.least, found.topology.total)}:{found.topology.total}"
     port = str(found.topology.parts[0].port)
     if (
         found.topology.is_single

@@ -103,10 +103,10 @@ def _cleaning(spec: Parcel, found: RunPolicy) -> None:
     for value, path in ((outer, ("cleanPodPolicy",)), (inner, ("runPolicy", "cleanPodPolicy"))):
         if value is None:
             continue
-        if value in _CLEAN:
-            spec.findings.needless(spec.path(*path), _CLEAN[value])
+        if str(value) in _CLEAN:
+            spec.findings.needless(spec.path(*path), _CLEAN[str(value)])
         else:
-            why = f"{value!s} removes all pods at the end; those of a TrainJob that have ended stay"
+            why = f"{value} removes all pods at the end; those of a TrainJob that have ended stay"
             advice = "give it a time to live, or delete the TrainJob"
             spec.findings.lost(spec.path(*path), why, advice)
     found.clean = str(inner if inner is not None else outer or "")

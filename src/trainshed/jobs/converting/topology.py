@@ -52,6 +52,14 @@ class Group:
     def count(self) -> int:
         return len(self.members)
 
+    def place(self, type: str, index: int) -> int | None:
+        """Which of its pods stands for a member. Those of a type follow each other."""
+        first = next((at for at, (other, _) in enumerate(self.members) if other == type), None)
+        if first is None:
+            return None
+        place = first + index - self.members[first][1]
+        return place if first <= place < self.count and self.members[place] == (type, index) else None
+
     @property
     def index_field(self) -> str:
         return JOB_INDEX if self.is_apart else COMPLETION_INDEX
@@ -94,8 +102,8 @@ class Topology:
     def address(self, type: str, index: int) -> str:
         """The name a pod is reached by, from anywhere in the job."""
         for group in self.groups:
-            if (type, index) in group.members:
-                place = group.members.index((type, index))
+            place = group.place(type, index)
+            if place is not None:
                 job, pod = (place, 0) if group.is_apart else (0, place)
                 return f"{self.name}-{group.name}-{job}-{pod}.{self.name}"
         raise LookupError(f"there is no {type} {index}")

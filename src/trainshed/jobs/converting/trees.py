@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainshed.jobs import kustomizing, manifests
-from trainshed.jobs.converting import converting, texts
+from trainshed.jobs.converting import converting, texts, writing
 from trainshed.jobs.converting.findings import Finding
 from trainshed.jobs.converting.texts import Text
 from trainshed.jobs.manifests import STDIN, SUFFIXES, CannotRead
+from trainshed.kube.objects import JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +82,9 @@ def joined(results: Sequence[Text]) -> str:
             text += "---\n"
         text += result.text if result.text.endswith("\n") else f"{result.text}\n"
     return text
+
+
+def written(documents: Sequence[JSON]) -> str:
+    """Objects as one text."""
+    texts = ("".join(f"{line.text}\n" for line in writing.lines(document)) for document in documents)
+    return "---\n".join(texts)
