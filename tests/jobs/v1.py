@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 
@@ -68,6 +69,11 @@ def finish(
         said = {pod["metadata"]["name"]: output(shed, pod) for pod in pods(shed, name)}
         raise AssertionError(f"{name} is not {condition}: {ran.err}\n{told}\n{said}\n{shed.logs()}")
     return job
+
+
+def parsed(text: str) -> Object:
+    found: Object = json.loads(text)
+    return found
 
 
 def pods(shed: Whole, name: str, selector: str = "") -> list[Object]:
