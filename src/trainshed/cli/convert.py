@@ -13,13 +13,12 @@ import typer
 
 from trainshed.cli import console, output, starting, target
 from trainshed.cli.options import DataDir, Verbose
-from trainshed.cli.target import Target
 from trainshed.compose import trouble
 from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
 
 if TYPE_CHECKING:
     from trainshed.jobs.converting.findings import Finding
-    from trainshed.jobs.converting.proofs import Case, Proof
+    from trainshed.jobs.converting.proofs import Proof
     from trainshed.jobs.converting.trees import Converted, Source
 
 Sources = Annotated[
@@ -190,22 +189,16 @@ def _tell(found: Sequence[Converted], findings: Sequence[Finding], *, quiet: boo
 
 def _prove(found: Sequence[Converted], data_dir: Path | None) -> bool:
     """Run every job in both forms, one after the other; whether all of them see the same."""
+    from trainshed.jobs import proving
     from trainshed.jobs.converting import proofs
 
     cases = [case for one in found for case in proofs.cases(one.result.given)]
     where = target.chosen(data_dir, None, "", "")
-    if cases:
-        starting.if_needed(where)
-    shown = [_proven(where, case) for case in cases]
+    if not cases:
+        return True
+    starting.if_needed(where)
+    shown = target.perform(where, lambda client: proving.prove_all(client, cases, console.say, _show))
     return all(proof.holds for proof in shown)
-
-
-def _proven(where: Target, case: Case) -> Proof:
-    from trainshed.jobs import proving
-
-    proof = target.perform(where, lambda client: proving.prove(client, case, console.say))
-    _show(proof)
-    return proof
 
 
 def _show(proof: Proof) -> None:
@@ -219,6 +212,7 @@ def _show(proof: Proof) -> None:
     for row in proof.rows:
         for fault in row.faults:
             print(f"differs: {row.old}: {fault}")
+    sys.stdout.flush()
 
 
 def _both(pair: tuple[str, str]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from trainshed.client.client import Client
+from trainshed.client.failures import Failure
 from trainshed.client.requests import LogOptions, Where
 from trainshed.controllers.v1jobs import naming
 from trainshed.jobs import jobkinds
@@ -28,6 +29,7 @@ _PATIENCE: Final = 20.0
 """So long may a job take to notice that its pods have ended."""
 _LAST_SECONDS: Final = 5.0
 """So long may pods take to end when their job has; some are removed and do not."""
+_AT_ONCE: Final = 4
 _CODE: Final = 3
 _ENDS: Final = {"Succeeded": "Succeeded", "Complete": "Succeeded", "Failed": "Failed"}
 
@@ -42,6 +44,26 @@ async def namespace(client: Client) -> AsyncIterator[str]:
     finally:
         with contextlib.suppress(faults.NotFound):
             await client.delete("namespaces", name)
+
+
+async def prove_all(
+    client: Client, cases: Sequence[Case], say: Callable[[str], None], show: Callable[[Proof], None]
+) -> list[Proof]:
+    """A few at a time, each in a namespace of its own; shown in their order, as soon as they are there."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(case: Case) -> Proof:
+        async with turns:
+            return await prove(client, case, say)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(case)) for case in cases]
+            for task in tasks:
+                show(await task)
+    except* (faults.Fault, Failure) as refused:
+        raise refused.exceptions[0] from None
+    return [task.result() for task in tasks]
 
 
 async def prove(client: Client, case: Case, say: Callable[[str], None], seconds: float = SECONDS) -> Proof:
