@@ -13,7 +13,7 @@ from tests.whole import Whole
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
 from trainshed.jobs import proving
-from trainshed.jobs.converting import proofs
+from trainshed.jobs.converting import cases
 from trainshed.kube.objects import Object, copied
 
 SECONDS = 300.0
@@ -52,11 +52,11 @@ def test_every_kind_sees_the_same_before_and_after(shed: Whole, tmp_path: Path) 
 
 @pytest.mark.timeout(200)
 async def test_a_conversion_that_is_wrong_is_noticed(shed: Whole) -> None:
-    (case,) = proofs.cases([SAMPLES["simple"]])
+    (case,) = cases.cases([SAMPLES["simple"]])
     wrong: Object = copied(case.documents[0])
     size = next(item for item in wrong["spec"]["trainer"]["env"] if item["name"] == "WORLD_SIZE")
     size["value"] = "7"
-    broken = proofs.Case(case.family, case.job, (wrong,), case.topology)
+    broken = cases.Case(case.family, case.job, (wrong,), case.topology)
     async with Client.connect(kubeconfig.load(shed.data / "kubeconfig")) as client:
         found = await proving.prove(client, broken, lambda words: None)
     assert not found.holds

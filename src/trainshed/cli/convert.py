@@ -190,14 +190,14 @@ def _tell(found: Sequence[Converted], findings: Sequence[Finding], *, quiet: boo
 def _prove(found: Sequence[Converted], data_dir: Path | None) -> bool:
     """Run every job in both forms, one after the other; whether all of them see the same."""
     from trainshed.jobs import proving
-    from trainshed.jobs.converting import proofs
+    from trainshed.jobs.converting import cases
 
-    cases = [case for one in found for case in proofs.cases(one.result.given)]
+    every = [case for one in found for case in cases.cases(one.result.given)]
     where = target.chosen(data_dir, None, "", "")
-    if not cases:
+    if not every:
         return True
     starting.if_needed(where)
-    shown = target.perform(where, lambda client: proving.prove_all(client, cases, console.say, _show))
+    shown = target.perform(where, lambda client: proving.prove_all(client, every, console.say, _show))
     return all(proof.holds for proof in shown)
 
 

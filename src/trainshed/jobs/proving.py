@@ -15,8 +15,9 @@ from trainshed.client.failures import Failure
 from trainshed.client.requests import LogOptions, Where
 from trainshed.controllers.v1jobs import naming
 from trainshed.jobs import jobkinds
-from trainshed.jobs.converting import proofs
-from trainshed.jobs.converting.proofs import Case, Proof, Report, Run
+from trainshed.jobs.converting import cases, proofs
+from trainshed.jobs.converting.cases import Case
+from trainshed.jobs.converting.proofs import Proof, Report, Run
 from trainshed.jobs.jobkinds import TRAINJOB, JobKind
 from trainshed.kinds.reading import entries
 from trainshed.kinds.trainer import templates
@@ -47,7 +48,7 @@ async def namespace(client: Client) -> AsyncIterator[str]:
 
 
 async def prove_all(
-    client: Client, cases: Sequence[Case], say: Callable[[str], None], show: Callable[[Proof], None]
+    client: Client, every: Sequence[Case], say: Callable[[str], None], show: Callable[[Proof], None]
 ) -> list[Proof]:
     """A few at a time, each in a namespace of its own; shown in their order, as soon as they are there."""
     turns = asyncio.Semaphore(_AT_ONCE)
@@ -58,7 +59,7 @@ async def prove_all(
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(case)) for case in cases]
+            tasks = [group.create_task(one(case)) for case in every]
             for task in tasks:
                 show(await task)
     except* (faults.Fault, Failure) as refused:
@@ -69,13 +70,13 @@ async def prove_all(
 async def prove(client: Client, case: Case, say: Callable[[str], None], seconds: float = SECONDS) -> Proof:
     """Run both and compare; where any failure ends the job, run both a second time to see them fail."""
     async with namespace(client) as place:
-        old = await _run(client, case, [proofs.before(case, place, 0)], place, say, seconds)
-        new = await _run(client, case, proofs.after(case, place, 0), place, say, seconds)
+        old = await _run(client, case, [cases.before(case, place, 0)], place, say, seconds)
+        new = await _run(client, case, cases.after(case, place, 0), place, say, seconds)
         found = proofs.compare(case, place, old, new)
         if not (found.holds and case.fails_at_once):
             return found
-        old = await _run(client, case, [proofs.before(case, place, _CODE)], place, say, seconds)
-        new = await _run(client, case, proofs.after(case, place, _CODE), place, say, seconds)
+        old = await _run(client, case, [cases.before(case, place, _CODE)], place, say, seconds)
+        new = await _run(client, case, cases.after(case, place, _CODE), place, say, seconds)
         return replace(found, faults=tuple(proofs.compare_failure(case, old, new, _CODE)))
 
 

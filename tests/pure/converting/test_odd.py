@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pure.converting import simulated
-from trainshed.jobs.converting import proofs, texts
+from trainshed.jobs.converting import cases, texts
 from trainshed.jobs.converting.converting import convert
 from trainshed.jobs.converting.parcels import Path
 from trainshed.kube.documents import write_yaml
@@ -65,7 +65,7 @@ def test_junk_anywhere_is_survived(seed: int) -> None:
     found = convert([job])
     assert convert(found.documents).converted == 0
     assert texts.convert(write_yaml(job).decode()).converted == found.converted
-    proofs.cases([job])
+    cases.cases([job])
 
 
 def test_a_job_of_more_pods_than_anybody_has_is_refused() -> None:

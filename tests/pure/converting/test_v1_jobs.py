@@ -234,3 +234,63 @@ def test_patches_of_a_kustomization_are_told_of() -> None:
     kustomization = {"kind": "Kustomization", "patches": [{"target": {"kind": "PyTorchJob"}, "patch": "..."}]}
     (told,) = convert([kustomization]).findings
     assert told.line.startswith("not converted: Kustomization: patches[0]: ")
+
+
+def test_trials_of_an_experiment_are_told_of() -> None:
+    trial = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "spec": {}}
+    experiment = {"apiVersion": "kubeflow.org/v1beta1", "kind": "Experiment", "metadata": {"name": "e"}}
+    found = convert([{**experiment, "spec": {"trialTemplate": {"trialSpec": trial}}}])
+    (told,) = found.findings
+    assert told.line.startswith("not converted: Experiment/e: spec.trialTemplate.trialSpec: ")
+
+
+# --- run policies -------------------------------------------------------------------------------------------
+
+
+def with_policy(**policy: JSON) -> tuple[list[Object], dict[str, str]]:
+    """The objects, and the verdict on each field that was told of."""
+    job = SAMPLES["simple"]
+    found = convert([{**job, "spec": {**job["spec"], "runPolicy": policy}}])
+    return list(found.documents), {finding.field: finding.verdict for finding in found.findings}
+
+
+def test_a_queue_is_volcanos_and_a_time_is_that_of_coscheduling() -> None:
+    (runtime, _), _ = with_policy(schedulingPolicy={"queue": "gold"})
+    assert runtime["spec"]["podGroupPolicy"] == {"volcano": {}}
+    notes = runtime["spec"]["template"]["metadata"]["annotations"]
+    assert notes == {"scheduling.volcano.sh/queue-name": "gold"}
+    (runtime, _), _ = with_policy(schedulingPolicy={"scheduleTimeoutSeconds": 30, "priorityClass": "high"})
+    assert runtime["spec"]["podGroupPolicy"] == {"coscheduling": {"scheduleTimeoutSeconds": 30}}
+    pod = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    assert pod["priorityClassName"] == "high"
+
+
+def test_a_smaller_gang_is_an_annotation_and_the_whole_one_goes_without_saying() -> None:
+    (job,), told = with_policy(schedulingPolicy={"minAvailable": 1})
+    (patch,) = job["spec"]["runtimePatches"]
+    (node,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    assert node["template"]["spec"]["template"]["metadata"]["annotations"] == {
+        "trainshed.dev/gang-minimum": "1"
+    }
+    assert told["spec.runPolicy.schedulingPolicy.minAvailable"] == "behaves differently"
+    (job,), told = with_policy(schedulingPolicy={"minAvailable": 2})
+    assert "runtimePatches" not in job["spec"]
+    assert told["spec.runPolicy.schedulingPolicy.minAvailable"] == "not needed"
+
+
+def test_deadlines_managers_and_suspension_are_the_trainjobs() -> None:
+    (job,), _ = with_policy(suspend=True, managedBy="kueue.x-k8s.io/multikueue", activeDeadlineSeconds=9)
+    assert job["spec"]["suspend"] is True
+    assert job["spec"]["managedBy"] == "kueue.x-k8s.io/multikueue"
+    assert job["spec"]["activeDeadlineSeconds"] == 9
+    _, told = with_policy(activeDeadlineSeconds=0)
+    assert told["spec.runPolicy.activeDeadlineSeconds"] == "not carried over"
+
+
+def test_jobs_of_the_mpi_operator_convert_too() -> None:
+    spec = {**SAMPLES["horovod"]["spec"], "sshAuthMountPath": "/home/u/.ssh", "runLauncherAsWorker": True}
+    job = {**SAMPLES["horovod"], "apiVersion": "kubeflow.org/v2beta1", "spec": spec}
+    runtime, made = convert([job]).documents
+    policy = runtime["spec"]["mlPolicy"]["mpi"]
+    assert (policy["sshAuthMountPath"], policy["runLauncherAsNode"]) == ("/home/u/.ssh", True)
+    assert made["spec"]["trainer"] == {"numNodes": 3, "numProcPerNode": 2}

@@ -49,9 +49,20 @@ def one(document: JSON) -> Conversion:
         return _legacy(family, document, findings)
     if version == API_VERSION:
         return _trainers(document, findings)
+    if kind == "Experiment" and (inner := _trial(document)):
+        why = f"trials that are {inner}s stay so: what tells their end and their pods is named beside them"
+        findings.refused(
+            ("spec", "trialTemplate", "trialSpec"), why, "convert its job and adapt the conditions"
+        )
     if kind == "Kustomization" or (not kind and isinstance(document, dict)):
         _tell_kustomization(document, findings)
     return Conversion((document,), tuple(findings.found), 0)
+
+
+def _trial(document: JSON) -> str:
+    """The old kind an Experiment's trials are of, if they are."""
+    family = family_of(mapping(document, "spec", "trialTemplate", "trialSpec"))
+    return family.kind if family else ""
 
 
 def family_of(document: JSON) -> Family | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 Verdict = Literal["not converted", "not carried over", "behaves differently", "not needed"]
@@ -25,10 +25,6 @@ class Finding:
     def line(self) -> str:
         place = f"{self.object}: {self.field}" if self.field else self.object
         return f"{self.verdict}: {place}: {self.why}{f'; {self.advice}' if self.advice else ''}"
-
-    def at(self, index: int) -> Finding:
-        """The same of an item of a list."""
-        return replace(self, object=f"items[{index}] {self.object}")
 
 
 @dataclass(slots=True)

@@ -162,6 +162,9 @@ def _mpi(spec: Parcel, raw: Object, job: Topology, found: Options) -> None:
         spec.findings.needless(spec.path("mainContainer"), 'the main container is called "node"')
     slots = spec.take("slotsPerWorker")
     found.processes = slots if isinstance(slots, int) else None
+    if len(job.groups) == 1:
+        for name in ("sshAuthMountPath", "runLauncherAsWorker"):
+            spec.needless("there are no workers to reach", name)
     # Fields of kubeflow.org/v2beta1, which has the same kind.
     path = spec.take("sshAuthMountPath")
     launches = spec.take("runLauncherAsWorker")

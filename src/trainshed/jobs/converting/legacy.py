@@ -108,7 +108,7 @@ def _crew(
 ) -> Crew:
     place: Path = ("spec", job.family.replicas, group.part.key)
     path: Path = (*place, "template")
-    pod = pods.converted(job.family, group.part.template, path, options.main, findings)
+    pod = pods.converted(group.part.template, path, options.main, findings)
     pods.equip(pod, variables.of(job, group, raw), _held(job, pod, options), findings, path)
     pods.keep_labels(pod, _marks(job, group), findings, path)
     if policy.priority:

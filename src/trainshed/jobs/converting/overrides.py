@@ -44,7 +44,7 @@ def converted(job: Object, findings: Findings) -> Object:
 
 
 def _ordered(kept: Object, trainer: Object, changes: list[JSON]) -> Object:
-    """The trainer where it was wont to be, then the patches, then the rest."""
+    """The trainer where people look for it, then the patches, then the rest."""
     first: Object = {name: kept.pop(name) for name in ("runtimeRef", "initializer") if name in kept}
     kept.pop("runtimePatches", None)
     middle = {**({"trainer": trainer} if trainer else {}), **({"runtimePatches": changes} if changes else {})}

@@ -9,7 +9,7 @@ from trainshed.jobs.converting.parcels import says_something
 from trainshed.jobs.converting.pods import Pod
 from trainshed.kinds.reading import entries, mapping, sequence
 from trainshed.kinds.trainer import templates
-from trainshed.kube.objects import JSON, Object, text
+from trainshed.kube.objects import Object, text
 
 MANAGER: Final = "trainshed.dev/convert"
 POD_FIELDS: Final = (
@@ -32,17 +32,15 @@ _MOST_WORDS, _LONGEST_IMAGE = 128, 500
 def is_sayable(pod: Pod) -> bool:
     """Can a TrainJob say all this without a runtime of its own?"""
     others = [
-        name for name, value in pod.spec.items() if name not in (*POD_FIELDS, "containers") and says(value)
+        name
+        for name, value in pod.spec.items()
+        if name not in (*POD_FIELDS, "containers") and says_something(value)
     ]
-    fields = [name for name, value in pod.main.items() if says(value)]
+    fields = [name for name, value in pod.main.items() if says_something(value)]
     known = {"name", *CONTAINER_FIELDS, *(name for name in TRAINER_FIELDS if is_trainers(pod.main, name))}
     alone = len(entries(pod.spec, "containers")) == 1
     finalizers = sequence(pod.metadata, "finalizers")
     return alone and not others and not finalizers and known.issuperset(fields)
-
-
-def says(value: JSON) -> bool:
-    return says_something(value)
 
 
 def is_trainers(container: Object, field: str) -> bool:
@@ -55,7 +53,7 @@ def is_trainers(container: Object, field: str) -> bool:
             return len(text(container, field)) <= _LONGEST_IMAGE
         case "resources":
             # Upstream forgets claims once resourcesPerNode is given.
-            return not says(mapping(value).get("claims"))
+            return not says_something(mapping(value).get("claims"))
         case "env":
             return len(sequence(container, field)) <= _MOST_WORDS and all(
                 _is_known_source(found) for found in entries(container, "env")
@@ -71,15 +69,17 @@ def trainer(container: Object) -> Object:
     """Take from a container what `trainer` says."""
     found: Object = {}
     for field, name in TRAINER_FIELDS.items():
-        if says(container.get(field)) and is_trainers(container, field):
+        if says_something(container.get(field)) and is_trainers(container, field):
             found[name] = container.pop(field)
     return found
 
 
 def patch(job: str, pod: Pod, notes: Mapping[str, str]) -> list[Object]:
     """`runtimePatches` of what is left of a pod, if anything is. `notes` are the JobSet's annotations."""
-    container = {name: value for name, value in pod.main.items() if name in CONTAINER_FIELDS and says(value)}
-    spec = {name: pod.spec[name] for name in POD_FIELDS if says(pod.spec.get(name))}
+    container = {
+        name: value for name, value in pod.main.items() if name in CONTAINER_FIELDS and says_something(value)
+    }
+    spec = {name: pod.spec[name] for name in POD_FIELDS if says_something(pod.spec.get(name))}
     if container:
         spec["containers"] = [{"name": templates.NODE, **container}]
     template = {name: value for name, value in (("metadata", pod.metadata), ("spec", spec)) if value}

@@ -9,7 +9,6 @@ from typing import Final
 from trainshed.controllers.v1jobs import naming
 from trainshed.jobs.converting.findings import Findings
 from trainshed.jobs.converting.parcels import Parcel, Path, says_something
-from trainshed.kinds.kubeflow.families import Family
 from trainshed.kinds.reading import entries, mapping, sequence
 from trainshed.kinds.trainer import templates
 from trainshed.kube.objects import JSON, Object, copied, text
@@ -37,7 +36,7 @@ class Pod:
         return mapping(self.template, "metadata")
 
 
-def converted(family: Family, template: Object, path: Path, main: str, findings: Findings) -> Pod:
+def converted(template: Object, path: Path, main: str, findings: Findings) -> Pod:
     """The template without what v1 overruled, its main container, which was called `main`, renamed."""
     parcel = Parcel(template, findings, path)
     made: Object = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,15 +9,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from trainshed.controllers.trainjob.plugins.plugin import PORT
-from trainshed.controllers.v1jobs import elastic, naming
-from trainshed.jobs.converting import converting, probe, topology, variables
-from trainshed.jobs.converting.topology import Member, Topology
-from trainshed.kinds.kubeflow.families import MPI, MXNET, TENSORFLOW, Family
+from trainshed.controllers.v1jobs import elastic
+from trainshed.jobs.converting import probe, variables
+from trainshed.jobs.converting.cases import Case
+from trainshed.jobs.converting.topology import Member
+from trainshed.kinds.kubeflow.families import MXNET
 from trainshed.kinds.reading import entries, mapping
-from trainshed.kinds.trainer import templates
-from trainshed.kube.objects import JSON, Object, copied, dig, text
+from trainshed.kube.objects import JSON, Object, dig, text
 
-PROBE: Final = inspect.getsource(probe)
 RANKS: Final = ("RANK", "PET_NODE_RANK", "PROCESS_ID", "DMLC_WORKER_ID")
 SIZES: Final = ("WORLD_SIZE", "PET_NNODES", "NUM_PROCESSES", "PADDLE_NNODES", "DMLC_NUM_WORKER")
 _ENDED: Final = (128 + 15, 128 + 9)
@@ -72,147 +70,6 @@ class Proof:
     @property
     def holds(self) -> bool:
         return not self.faults and not any(row.faults for row in self.rows)
-
-
-# --- jobs with the probe in them ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A job in both forms, so that each pod has its counterpart."""
-
-    family: Family
-    job: Object
-    documents: tuple[Object, ...]
-    topology: Topology
-
-    @property
-    def members(self) -> list[Member]:
-        every = [member for group in self.topology.groups for member in group.members]
-        return [member for member in every if self.family is not MPI or member[0] == "Launcher"]
-
-    @property
-    def fails_at_once(self) -> bool:
-        """Does any failure end it? Then that can be compared, too."""
-        return all(part.policy in ("Never", "ExitCode") for part in self.topology.parts)
-
-    def old_host(self, member: Member, namespace: str) -> str:
-        name = naming.member(self.family, text(self.job, "metadata", "name"), *member)
-        return f"{name}.{namespace}.svc" if self.family is TENSORFLOW else name
-
-    def new_host(self, member: Member) -> str:
-        return self.topology.address(*member)
-
-
-def case(family: Family, job: Object, documents: Sequence[Object]) -> Case:
-    found = topology.planned(family, topology.name_of(job), topology.parts(family, job))
-    return Case(family, job, tuple(documents), found)
-
-
-def cases(documents: Sequence[JSON]) -> list[Case]:
-    """The v1 jobs among documents, each with what takes its place."""
-    found = []
-    for document in (item for one in documents for item in converting.items(one)):
-        family = converting.family_of(document)
-        result = converting.one(document) if family is not None else None
-        if family is not None and result is not None and result.converted:
-            found.append(case(family, _named(document), converting.one(_named(document)).documents))
-    return found
-
-
-def _named(job: Object) -> Object:
-    """With the name the server would make up."""
-    if text(job, "metadata", "name"):
-        return job
-    return {**job, "metadata": {**job["metadata"], "name": f"{text(job, 'metadata', 'generateName')}xxxxx"}}
-
-
-def before(found: Case, namespace: str, code: int) -> Object:
-    """The v1 job with the probe in place of its programs, and nothing else that this machine may not have."""
-    job: Object = copied(found.job)
-    job["metadata"] = {"name": text(job, "metadata", "name"), "namespace": namespace}
-    spec = job["spec"]
-    for name in ("runPolicy", "cleanPodPolicy"):
-        spec.pop(name, None)
-    mapping(spec, "elasticPolicy").pop("metrics", None)
-    hosts = [found.old_host(member, namespace) for member in found.members]
-    for type, replica in spec[found.family.replicas].items():
-        named = text(spec, "mainContainer") or found.family.container
-        probes = found.family is not MPI or type == "Launcher"
-        bare = _bare(mapping(replica, "template"), named, _settings(found, hosts, code) if probes else None)
-        replica["template"] = bare
-    return job
-
-
-def after(found: Case, namespace: str, code: int) -> list[Object]:
-    settings = _settings(found, [found.new_host(member) for member in found.members], code)
-    made = [copied(document) for document in found.documents]
-    for document in made:
-        kept = {"labels": mapping(document, "metadata", "labels")}
-        document["metadata"] = {"name": text(document, "metadata", "name"), "namespace": namespace, **kept}
-        if document["kind"] == "TrainJob":
-            _probe_trainjob(document["spec"], settings)
-        else:
-            _probe_runtime(found, document["spec"], settings)
-    return made
-
-
-def _probe_trainjob(spec: Object, settings: list[Object]) -> None:
-    for name in ("runtimePatches", "suspend", "activeDeadlineSeconds", "managedBy"):
-        spec.pop(name, None)
-    trainer = spec.get("trainer")
-    if isinstance(trainer, dict):
-        for name in ("args", "resourcesPerNode"):
-            trainer.pop(name, None)
-        if "command" in trainer or "image" in trainer:
-            trainer["command"] = ["python3", "-c", PROBE]
-        trainer["env"] = [*_simple(entries(trainer, "env")), *settings]
-
-
-def _probe_runtime(found: Case, spec: Object, settings: list[Object]) -> None:
-    spec.pop("podGroupPolicy", None)
-    inner = mapping(spec, "template", "spec")
-    if found.family is not MPI or found.topology.is_single:
-        inner.pop("successPolicy", None)  # all probes end, and all are to be heard
-    for job in entries(inner, "replicatedJobs"):
-        probes = found.family is not MPI or text(job, "name") != templates.NODE or found.topology.is_single
-        pod = mapping(job, "template", "spec", "template")
-        policy = text(pod, "spec", "restartPolicy")
-        made = _bare(pod, templates.NODE, settings if probes else None)
-        made["spec"]["restartPolicy"] = policy or "OnFailure"
-        job["template"]["spec"]["template"] = made
-
-
-def _bare(template: Object, main: str, settings: list[Object] | None) -> Object:
-    """Only the container that trains, with the probe in it where `settings` are given."""
-    containers = entries(template, "spec", "containers")
-    named = [container for container in containers if text(container, "name") == main] or containers
-    kept = ("name", "image", "ports", "command", "args")
-    container = {name: named[0][name] for name in kept if name in named[0]}
-    container["env"] = _simple(entries(named[0], "env"))
-    if settings is not None:
-        container["command"], container["env"] = ["python3", "-c", PROBE], [*container["env"], *settings]
-        container.pop("args", None)
-    notes = mapping(template, "metadata", "annotations")  # some of them are for the operator
-    return {"metadata": {"annotations": notes}, "spec": {"containers": [container]}}
-
-
-def _simple(variables: Sequence[Object]) -> list[Object]:
-    """Those that need no other object."""
-    return [
-        found
-        for found in variables
-        if not {"configMapKeyRef", "secretKeyRef"} & mapping(found, "valueFrom").keys()
-    ]
-
-
-def _settings(found: Case, hosts: Sequence[str], code: int) -> list[Object]:
-    meets = found.family is not MPI
-    return [
-        {"name": "PROBE_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
-        {"name": "PROBE_HOSTS", "value": ",".join(hosts) if meets else ""},
-        {"name": "PROBE_EXIT", "value": str(code)},
-    ]
 
 
 # --- reading ------------------------------------------------------------------------------------------------
@@ -276,7 +133,7 @@ def _row(found: Case, namespace: str, member: Member, old: Run, new: Run) -> Row
         _sizes(was, now),
         ("found" if was.met else "missing", "found" if now.met else "missing"),
         (_code(was), _code(now)),
-        tuple(_faults(found, namespace, was, now, old, new)),
+        tuple(_faults(found, namespace, was, now)),
     )
 
 
@@ -315,7 +172,7 @@ def _code(one: Report) -> str:
     return "-" if one.code is None else str(one.code)
 
 
-def _faults(found: Case, namespace: str, was: Report, now: Report, old: Run, new: Run) -> Iterator[str]:
+def _faults(found: Case, namespace: str, was: Report, now: Report) -> Iterator[str]:
     if not was.met or not now.met:
         yield f"did not find all others ({'v1' if not was.met else 'TrainJob'})"
     if was.code != now.code:
@@ -323,7 +180,7 @@ def _faults(found: Case, namespace: str, was: Report, now: Report, old: Run, new
     if len(was.slots) != len(now.slots) or _slots(was) != _slots(now):
         yield f"hostfile {was.slots} became {now.slots}"
     for name, value in was.variables.items():
-        wanted = _normal(_translated(found, namespace, name, value, was, now, old, new))
+        wanted = _normal(_translated(found, namespace, name, value, was, now))
         given = now.variables.get(name)
         if name in _OWN or (given is None and name in _TORCHRUNS and "PET_NODE_RANK" in now.variables):
             continue
@@ -337,9 +194,7 @@ def _slots(one: Report) -> list[str]:
     return [line.partition(" ")[2] for line in one.slots]
 
 
-def _translated(
-    found: Case, namespace: str, name: str, value: str, was: Report, now: Report, old: Run, new: Run
-) -> str:
+def _translated(found: Case, namespace: str, name: str, value: str, was: Report, now: Report) -> str:
     """What a value of v1's has to be now: the same pods by their new names, on the port they have now."""
     hosts = {found.old_host(member, namespace): found.new_host(member) for member in found.members}
     for short, full in sorted(hosts.items(), key=lambda pair: -len(pair[0])):

@@ -117,18 +117,19 @@ def _cleaning(spec: Parcel, found: RunPolicy) -> None:
 
 def _gang(spec: Parcel, found: RunPolicy, total: int) -> None:
     policy = mapping(spec.look(*_GANG))
-    if (seconds := _number(spec, *_GANG, "scheduleTimeoutSeconds")) is not None:
-        found.groups["coscheduling"] = {"scheduleTimeoutSeconds": seconds}
     if queue := text(policy, "queue"):
         spec.take(*_GANG, "queue")
+        spec.lost("Volcano, whose queue is named, has no such time", "", *_GANG, "scheduleTimeoutSeconds")
         found.notes[QUEUE] = queue
-        found.groups.setdefault("volcano", {})
+        found.groups["volcano"] = {}
         why = (
             "it is an annotation of the JobSet for Volcano's PodGroup; v1's operator chose the scheduler too"
         )
         spec.findings.changed(
             spec.path(*_GANG, "queue"), why, "set schedulerName in the runtime if it is needed"
         )
+    elif (seconds := _number(spec, *_GANG, "scheduleTimeoutSeconds")) is not None:
+        found.groups["coscheduling"] = {"scheduleTimeoutSeconds": seconds}
     if name := text(policy, "priorityClass"):
         spec.take(*_GANG, "priorityClass")
         found.priority = name
