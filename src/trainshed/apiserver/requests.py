@@ -20,12 +20,10 @@ class Query:
     __slots__ = ("_values",)
 
     def __init__(self, text: bytes) -> None:
-        self._values: dict[str, list[str]] = {}
+        self._values: Mapping[str, Sequence[str]] = {}
         if text:
             try:
-                self._values = parse_qs(
-                    text.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=200
-                )
+                self._values = _remembered(text) if len(text) <= _SHORT else _parsed(text)
             except ValueError as error:
                 raise faults.BadRequest(f"the query string cannot be read: {error}") from error
 
@@ -33,8 +31,8 @@ class Query:
         found = self._values.get(name)
         return found[0] if found else default
 
-    def all(self, name: str) -> list[str]:
-        return self._values.get(name, [])
+    def all(self, name: str) -> Sequence[str]:
+        return self._values.get(name, ())
 
     def has(self, name: str) -> bool:
         return name in self._values
@@ -53,6 +51,15 @@ class Query:
                 f'strconv.ParseInt: parsing "{text[:64]}": invalid syntax (parameter {name})'
             )
         return int(text)
+
+
+def _parsed(text: bytes) -> Mapping[str, Sequence[str]]:
+    return parse_qs(text.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=200)
+
+
+_SHORT = 256
+_remembered = lru_cache(maxsize=1024)(_parsed)
+"""The same client sends the same few queries."""
 
 
 class Target(msgspec.Struct, frozen=True):

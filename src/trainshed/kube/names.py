@@ -208,12 +208,19 @@ def _add_namespace_errors(metadata: Object, namespaced: bool, errors: list[Field
 
 _of_namespace = lru_cache(maxsize=1024)(dns_label)
 """Remembered: few namespaces have many objects."""
+_of_key = lru_cache(maxsize=1024)(qualified_name)
+_LONGEST_KEY: Final = 253 + 1 + 63
+
+
+def _key_error(key: str) -> str | None:
+    """Remembered too: all objects of a kind have the same labels. What is too long for a key is not kept."""
+    return _of_key(key) if len(key) <= _LONGEST_KEY else qualified_name(key)
 
 
 def _label_errors(metadata: Object) -> Iterator[FieldError]:
     field = "metadata.labels"
     for key, value in _entries(metadata, "labels"):
-        if why := qualified_name(key):
+        if why := _key_error(key):
             yield faults.invalid(field, key, why)
         if not isinstance(value, str):
             yield _not_text(f"{field}.{key}", value)
@@ -224,7 +231,7 @@ def _label_errors(metadata: Object) -> Iterator[FieldError]:
 def _annotation_errors(metadata: Object) -> Iterator[FieldError]:
     field, size = "metadata.annotations", 0
     for key, value in _entries(metadata, "annotations"):
-        if why := qualified_name(key.lower()):
+        if why := _key_error(key.lower()):
             yield faults.invalid(field, key, why)
         if isinstance(value, str):
             size += len(key.encode(errors="replace")) + len(value.encode(errors="replace"))

@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from urllib.parse import parse_qsl, urlencode
@@ -61,13 +62,20 @@ def sanitized(path: str, query: bytes) -> str:
     """The path with its query, values that might be secret masked."""
     if not query:
         return path
+    return f"{path}?{_remembered(query) if len(query) <= _SHORT else _masked(query)}"
+
+
+def _masked(query: bytes) -> str:
     try:
         pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=200)
     except ValueError:
-        return f"{path}?..."
-    return f"{path}?" + urlencode(
-        [(key[:64], value[:512] if key in _SHOWN else "...") for key, value in pairs]
-    )
+        return "..."
+    return urlencode([(key[:64], value[:512] if key in _SHOWN else "...") for key, value in pairs])
+
+
+_SHORT = 256
+_remembered = lru_cache(maxsize=1024)(_masked)
+"""The same client sends the same few queries."""
 
 
 class Audit:
