@@ -64,6 +64,7 @@ class Client:
         on_warning: Callable[[str], None] = lambda text: log.warning("%s", text),
     ) -> None:
         self.namespace, self.manager = namespace, manager
+        self._usual = Write(manager=manager)
         self.discovery = Discovery(self.send)
         self._transport, self._patience, self._on_warning = transport, patience or Patience(), on_warning
 
@@ -277,6 +278,8 @@ class Client:
         return self.namespace if namespace is None else namespace
 
     def _signed(self, write: Write) -> Write:
+        if write is PLAIN:
+            return self._usual
         return write if write.manager else dataclasses.replace(write, manager=self.manager)
 
 

@@ -39,8 +39,12 @@ class Credentials:
         self._from_plugin: _Issued | None = None
         self._asking = asyncio.Lock()
         self._last_token = config.user.token
+        is_fixed = config.user.exec is None and config.user.token_file is None
+        self._fixed = self._proof(_Issued(config.user.token)) if is_fixed else None
 
     async def proof(self) -> Proof:
+        if self._fixed is not None:
+            return self._fixed
         if self._user.exec:
             return self._proof(await self._issued(self._user.exec))
         return self._proof(_Issued(self._current_token(), self._user.certificate, self._user.key))

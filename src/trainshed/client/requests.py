@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import quote, urlencode
 
@@ -63,10 +64,16 @@ class Request:
     @property
     def target(self) -> str:
         """Path and query as they go on the wire."""
-        return f"{self.path}?{urlencode(self.query, quote_via=quote)}" if self.query else self.path
+        return f"{self.path}?{_written(self.query)}" if self.query else self.path
 
     def accepting(self, media: str) -> Request:
         return dataclasses.replace(self, headers={**self.headers, "Accept": media})
+
+
+@lru_cache(maxsize=256)
+def _written(query: tuple[tuple[str, str], ...]) -> str:
+    """Remembered: most requests of a process are sent with the same few options."""
+    return urlencode(query, quote_via=quote)
 
 
 @dataclass(frozen=True, slots=True)

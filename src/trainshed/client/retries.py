@@ -49,6 +49,8 @@ def after_failure(request: Request, failure: Failure) -> bool:
 
 def after_answer(request: Request, answer: Answer) -> float | None:
     """The seconds to wait before another try (0 = as patience says), or None when the answer stands."""
+    if answer.code < 400:
+        return None
     asked = answers.retry_after(answer)
     if answer.code == 429 or (answer.code in (500, 503) and asked is not None):
         return min(float(asked or 0), _LONGEST_WAIT)

@@ -111,12 +111,14 @@ class HttpTransport:
     async def send(self, request: Request, within: float = ANSWER_SECONDS) -> Answer:
         proof = await self._credentials.proof()
         context = self._context(proof)
-        with _mapped(self._config.server):
+        try:
             connection = await self._ask(request, proof, context, within, END)
             try:
                 return Answer(connection.code, connection.headers, await connection.rest())
             finally:
                 self._pool.give(connection, context)
+        except _FOREIGN as error:
+            raise _failure(error, self._config.server) from error
 
     @asynccontextmanager
     async def stream(self, request: Request, within: float | None = None) -> AsyncIterator[Stream]:
@@ -215,11 +217,14 @@ def _written(request: Request, prefix: str, usual: str, proof: Proof) -> bytes:
 # --- foreign errors -----------------------------------------------------------------------------------------
 
 
+_FOREIGN = (Lost, NotHttp, NoConnection, TimeoutError)
+
+
 @contextmanager
 def _mapped(server: str) -> Iterator[None]:
     try:
         yield
-    except (Lost, NotHttp, NoConnection, TimeoutError) as error:
+    except _FOREIGN as error:
         raise _failure(error, server) from error
 
 
