@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from sys import intern
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -116,13 +117,13 @@ def row(job: Object) -> Row:
         state=contract_state(phase),
         phase=phase,
         message=found.verdict,
-        framework=str(labels.get(FRAMEWORK) or ""),
-        user_id=str(labels.get(USER) or ""),
-        runtime=found.runtime,
+        framework=intern(str(labels.get(FRAMEWORK) or "")),
+        user_id=intern(str(labels.get(USER) or "")),
+        runtime=intern(found.runtime),
         nodes=found.nodes,
         created=text(job, "metadata", "creationTimestamp"),
         finished=finished_at(job),
-        labels={str(key): str(value) for key, value in labels.items()},
+        labels={intern(str(key)): intern(str(value)) for key, value in labels.items()},
         revision=text(job, "metadata", "resourceVersion"),
         is_leaving=bool(text(job, "metadata", "deletionTimestamp")),
     )

@@ -87,6 +87,24 @@ def test_filters_choose_and_count() -> None:
     assert index.page("a", Filter(state="Complete"), "", 5).total == 0
 
 
+def test_a_filter_asked_again_sees_what_came_changed_and_went() -> None:
+    index, wanted = Index(), Filter(labels="team=x")
+
+    def found() -> list[str]:
+        return [row.name for row in index.page("a", wanted, "", 9).rows]
+
+    assert found() == []
+    index.learn(a_job(1, 1, team="x"))
+    index.learn(a_job(2, 2, team="y"))
+    assert found() == found() == ["job-1"]
+    moved = a_job(2, 2, team="x")
+    moved["metadata"]["resourceVersion"] = "9"
+    index.learn(moved)
+    assert found() == ["job-2", "job-1"]
+    index.forget(moved)
+    assert found() == ["job-1"]
+
+
 def test_a_token_of_another_list_is_refused() -> None:
     index = Index()
     for number in range(5):

@@ -118,7 +118,7 @@ class Store:
 
     async def begin(self, rows: Iterable[Row]) -> None:
         """Take note of jobs that are there: should they vanish unseen, something is known of them."""
-        await self._elsewhere(self._begin, [(row.uid, msgspec.json.encode(row)) for row in rows])
+        await self._elsewhere(self._begin, [*rows])
 
     async def put(self, entry: Entry, record: Record) -> None:
         record = records.bounded(record)
@@ -173,10 +173,11 @@ class Store:
     def _unfinished(self) -> list[Row]:
         return [_rows.decode(row) for (row,) in self._base.execute("select row from open")]
 
-    def _begin(self, rows: list[tuple[str, bytes]]) -> None:
+    def _begin(self, rows: list[Row]) -> None:
+        written = [(row.uid, msgspec.json.encode(row)) for row in rows]
         with self._base:
             self._base.execute("begin")
-            self._base.executemany("insert or replace into open values (?, ?)", rows)
+            self._base.executemany("insert or replace into open values (?, ?)", written)
 
     def _put(self, entry: Entry, shown: bytes, record: bytes, sets: str, gone: list[str]) -> None:
         with self._base:
