@@ -24,20 +24,24 @@ def schedule(port: int) -> None:
         print(f"{len(names)} members: {', '.join(names)}", flush=True)
         for one in waiting:
             one.sendall(b"go\n")
-            one.close()
+        for one in waiting:  # the job is over, and everybody is stopped, as soon as the scheduler ends
+            assert one.recv(1) == b"", "members say nothing more; they hang up when they are done"
 
 
 def report(address: tuple[str, int]) -> None:
-    for _ in range(100):
-        try:
-            link = socket.create_connection(address)
-            break
-        except OSError:  # its name resolves once the scheduler is ready
-            time.sleep(0.2)
-    with link:
+    with reached(address) as link:
         link.sendall(f"{me()}\n".encode())
         assert link.makefile().readline() == "go\n"
-    print(f"{me()} of {members()} may begin", flush=True)
+        print(f"{me()} of {members()} may begin", flush=True)
+
+
+def reached(address: tuple[str, int]) -> socket.socket:
+    for _ in range(100):
+        try:
+            return socket.create_connection(address)
+        except OSError:  # its name resolves once the scheduler is ready
+            time.sleep(0.2)
+    return socket.create_connection(address)
 
 
 if __name__ == "__main__":
