@@ -16,7 +16,7 @@ from trainshed.jobs import proving
 from trainshed.jobs.converting import cases
 from trainshed.kube.objects import Object, copied
 
-SECONDS = 300.0
+SECONDS = 540.0
 SAMPLES = {manifest["metadata"]["name"]: manifest for manifest in simulated.manifests()}
 PROVEN = (
     "simple",

@@ -24,7 +24,7 @@ from trainshed.kinds.trainer import templates
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 
-SECONDS: Final = 240.0
+SECONDS: Final = 270.0
 """So long may one run take."""
 _PATIENCE: Final = 20.0
 """So long may a job take to notice that its pods have ended."""

@@ -72,21 +72,24 @@ def hostfile() -> list[str]:
         return [line.strip() for line in lines if line.strip()]
 
 
-def reach(host: str, until: float) -> bool:
-    """By whatever mpirun would use."""
-    agent = shlex.split(os.environ.get(AGENT, "") or "ssh")
+def reach(host: str, until: float) -> str:
+    """By whatever mpirun would use; why not, or nothing."""
+    agent, why = shlex.split(os.environ.get(AGENT, "") or "ssh"), "there was no time left"
     while time.time() < until:
         try:
-            if subprocess.run([*agent, host, "true"], capture_output=True, timeout=20).returncode == 0:
-                return True
-        except (OSError, subprocess.TimeoutExpired):
-            pass
+            left = max(1.0, until - time.time())
+            done = subprocess.run([*agent, host, "true"], capture_output=True, text=True, timeout=left)
+            if done.returncode == 0:
+                return ""
+            why = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        except (OSError, subprocess.TimeoutExpired) as error:
+            why = str(error)
         time.sleep(0.3)
-    return False
+    return f"{host}: {why}"
 
 
 def main() -> int:
-    until = time.time() + float(os.environ.get("PROBE_SECONDS", "90"))
+    until = time.time() + float(os.environ.get("PROBE_SECONDS", "180"))
     hosts = [host for host in os.environ.get("PROBE_HOSTS", "").split(",") if host]
     own, found = os.environ.get("PROBE_IP", ""), look_up(hosts, until)
     met, held = len(found) == len(hosts), None
@@ -98,13 +101,14 @@ def main() -> int:
             held = attend(first, until)
             met = held is not None
     lines = hostfile()
-    reached = [reach(line.split()[0], until) for line in lines]
+    missed = [host for host in hosts if host not in found]
+    trouble = [*missed, *filter(None, (reach(line.split()[0], until) for line in lines))]
     seen = {name: value for name, value in os.environ.items() if name.startswith(SHOWN)}
-    told = {"address": own, "hosts": found, "met": met, "variables": seen, "slots": lines, "reached": reached}
+    told = {"address": own, "met": met, "variables": seen, "slots": lines, "trouble": trouble}
     print(MARK + json.dumps(told), flush=True)
     if held is not None:
         held.close()
-    return int(os.environ.get("PROBE_EXIT", "0")) if met and all(reached) else 9
+    return int(os.environ.get("PROBE_EXIT", "0")) if met and not trouble else 9
 
 
 if __name__ == "__main__":

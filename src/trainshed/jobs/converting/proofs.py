@@ -31,10 +31,11 @@ class Report:
     """What one pod told, and how it ended."""
 
     address: str = ""
-    hosts: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     slots: tuple[str, ...] = ()
     met: bool = False
+    trouble: str = ""
+    """Whom it did not find."""
     code: int | None = None
     """None where it is not known."""
 
@@ -81,10 +82,10 @@ def report(log: str, code: int | None) -> Report:
     said: JSON = json.loads(told[-1]) if told else {}
     return Report(
         text(said, "address"),
-        mapping(said, "hosts"),
         mapping(said, "variables"),
         tuple(said.get("slots") or ()),
-        bool(said.get("met")) and all(said.get("reached") or ()),
+        bool(said.get("met")) and not said.get("trouble"),
+        ", ".join(said.get("trouble") or ())[:300],
         code,
     )
 
@@ -173,8 +174,9 @@ def _code(one: Report) -> str:
 
 
 def _faults(found: Case, namespace: str, was: Report, now: Report) -> Iterator[str]:
-    if not was.met or not now.met:
-        yield f"did not find all others ({'v1' if not was.met else 'TrainJob'})"
+    for whose, one in (("v1", was), ("the TrainJob", now)):
+        if not one.met:
+            yield f"as part of {whose} it did not find all others{': ' if one.trouble else ''}{one.trouble}"
     if was.code != now.code:
         yield f"exit code {_code(was)} became {_code(now)}"
     if len(was.slots) != len(now.slots) or _slots(was) != _slots(now):
