@@ -315,6 +315,39 @@ async def test_an_mpijob_leaves_what_is_somebody_else_s(
         await client.get("pods", f"{name}-launcher")
 
 
+async def test_an_mpijob_gives_nobody_a_way_into_the_pods_of_another_job(
+    client: Client, operator: Operator, node: Nodes, name: str
+) -> None:
+    """Case 46: whoever may make MPIJobs may not run commands in a PyTorchJob of the same name."""
+    await client.create(a_job(PYTORCH, name, None, Master=1, Worker=1))
+    await node.running(name, "master-0", "worker-0")
+    await client.create(a_job(MPI, name, None, Launcher=1, Worker=2))
+    assert await told(client, name, "ErrResourceExists") == [
+        f'Resource "{name}-worker-0" of MPIJobKind "Pod" already exists and is not managed by MPIJob'
+    ]
+    made = [("pods", "launcher"), ("pods", "worker-1"), ("configmaps", "config")]
+    for kind, rest in (*made, ("roles", "launcher"), ("rolebindings", "launcher")):
+        assert await client.find(kind, f"{name}-{rest}") is None
+    await client.delete(PYTORCH.resource, name, options=Delete("Background"))
+    await node.running(name, "launcher", "worker-0", "worker-1")
+
+
+async def test_an_mpijob_s_launcher_has_rights_in_workers_that_are_there_only(
+    client: Client, operator: Operator, node: Nodes, name: str
+) -> None:
+    await client.create(a_job(MPI, name, None, Launcher=1, Worker=2))
+    await node.running(name, "launcher", "worker-0", "worker-1")
+    await waits.until(client, "roles", f"{name}-launcher", lambda role: within(role) == 2)
+    await client.patch(MPI.resource, name, {"spec": {"runPolicy": {"suspend": True}}})
+    await waits.until(client, "roles", f"{name}-launcher", lambda role: within(role) == 0)
+    await client.patch(MPI.resource, name, {"spec": {"runPolicy": {"suspend": False}}})
+    await waits.until(client, "roles", f"{name}-launcher", lambda role: within(role) == 2)
+
+
+def within(role: Object) -> int:
+    return sum(len(rule.get("resourceNames", ())) for rule in role["rules"])
+
+
 async def test_an_mpijob_that_cannot_work_is_told_so(client: Client, operator: Operator, name: str) -> None:
     """Case 12."""
     await client.create(a_job(MPI, name, None, Worker=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.pure.v1jobs.v1_objects import a_job, a_pod, told
+from tests.pure.v1jobs.v1_world import World, running
 from trainshed.controllers.v1jobs import mpi, naming, replicas
 from trainshed.controllers.v1jobs.settings import Settings
 from trainshed.kinds.kubeflow.families import MPI
@@ -55,7 +56,7 @@ def test_account_files_rights_and_binding_come_in_this_order_and_belong_to_the_j
 
 
 def test_a_launcher_may_see_pods_and_run_commands_in_its_workers_only() -> None:
-    assert made(an_mpijob())[2]["rules"] == [
+    assert made(an_mpijob(), a_worker(0, "Pending"), a_worker(1, "Running"))[2]["rules"] == [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
         {
             "apiGroups": [""],
@@ -64,6 +65,41 @@ def test_a_launcher_may_see_pods_and_run_commands_in_its_workers_only() -> None:
             "resourceNames": ["j-worker-0", "j-worker-1"],
         },
     ]
+
+
+def test_a_launcher_has_no_rights_in_workers_that_are_not_there_or_about_to_go() -> None:
+    leaving = a_worker(1, "Running")
+    leaving["metadata"]["deletionTimestamp"] = "2026-11-16T12:00:00Z"
+    rules = made(an_mpijob(3), a_worker(0, "Running"), leaving)[2]["rules"]
+    assert rules[1]["resourceNames"] == ["j-worker-0"]
+
+
+def rights(world: World) -> list[str]:
+    """Where the launcher may run commands after a pass."""
+    found = world.step().rights
+    names = [rule.get("resourceNames", []) for rule in entries(found, "rules")]
+    return [name for given in names for name in given]
+
+
+def test_a_launcher_is_made_once_all_its_workers_are_there() -> None:
+    world = World(MPI, None, Launcher=1, Worker=2)
+    world.step()
+    assert world.present() == {"worker-0", "worker-1"}
+    assert rights(world) == ["j-worker-0", "j-worker-1"]
+    assert world.present() == {"launcher", "worker-0", "worker-1"}
+
+
+def test_rights_go_before_the_workers_they_are_for() -> None:
+    world = running(MPI, Launcher=1, Worker=3).scale("Worker", 2)
+    assert rights(world) == ["j-worker-0", "j-worker-1"]
+    world.run_policy(suspend=True)
+    assert rights(world) == []
+
+
+def test_rights_go_with_the_workers_of_a_job_that_has_ended() -> None:
+    world = running(MPI, Launcher=1, Worker=2).run_policy(cleanPodPolicy="Running").succeed("launcher")
+    world.step()
+    assert rights(world) == []
 
 
 def test_without_workers_a_launcher_may_run_commands_nowhere() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -32,6 +33,8 @@ async def create(family: Family, job: Object, obj: Object, world: World) -> None
         found = await world.client.find(_PLURALS[kind], name, obj["metadata"]["namespace"])
         if found is not None and owners.is_controlled_by(found, job):
             return  # an answer was lost on its way; the watch will tell
+        if family is MPI and found is not None:
+            raise _conflict(job, mpi.conflict(job, found, kind), world) from taken
         _refused(family, job, obj, str(taken), world)
         raise Temporary(str(taken)) from taken
     except (Fault, Failure) as trouble:
@@ -61,31 +64,71 @@ async def mark(found: Mark, world: World) -> None:
         )
 
 
-async def ensure(job: Object, wanted: Object, world: World) -> None:
-    """Make something pods stand on, or bring it up to date; what is somebody else's stays as it is."""
-    kind, meta = wanted["kind"], wanted["metadata"]
-    resource = await world.client.resource_of(wanted)
-    found = await world.client.find(resource, meta["name"], meta["namespace"])
-    if found is None:
-        await world.create(wanted)
-        return
-    if words := mpi.conflict(job, found, kind):
-        world.event(job, "Warning", mpi.CONFLICT, words)
-        raise Temporary(words)
+async def ensure(job: Object, ground: Sequence[Object], world: World) -> None:
+    """Make what pods stand on, or bring it up to date; nothing at all while any of it is somebody else's."""
+    found = [await _standing(job, wanted, world) for wanted in ground]
+    for wanted, there in zip(ground, found, strict=True):
+        if there is None:
+            await world.create(wanted)
+        else:
+            await _update(wanted, there, world)
+
+
+async def limit(job: Object, role: Object, world: World) -> None:
+    """Bring rights up to date if they were given; those of somebody else stay as they are."""
+    found = await _find(role, world)
+    if found is not None and not mpi.conflict(job, found, role["kind"]):
+        await _update(role, found, world)
+
+
+def claim(job: Object, names: Iterable[str], world: World) -> None:
+    """Refuse to go on while a pod of one of these names is somebody else's."""
+    pods, namespace = world.cache("pods"), job["metadata"]["namespace"]
+    for name in names:
+        found = pods.get(Key(namespace, name))
+        if found is None or _is_left_over(found, job, MPI.kind):
+            continue
+        if words := mpi.conflict(job, found, "Pod"):
+            raise _conflict(job, words, world)
+
+
+async def _standing(job: Object, wanted: Object, world: World) -> Object | None:
+    found = await _find(wanted, world)
+    if found is not None and (words := mpi.conflict(job, found, wanted["kind"])):
+        raise _conflict(job, words, world)
+    return found
+
+
+async def _find(wanted: Object, world: World) -> Object | None:
+    meta, resource = wanted["metadata"], await world.client.resource_of(wanted)
+    return await world.client.find(resource, meta["name"], meta["namespace"])
+
+
+async def _update(wanted: Object, found: Object, world: World) -> None:
     changes = {part: wanted[part] for part in _KEPT if part in wanted and wanted[part] != found.get(part)}
     if changes:
+        meta, resource = wanted["metadata"], await world.client.resource_of(wanted)
         await world.patch(resource, meta["name"], changes, meta["namespace"])
+
+
+def _conflict(job: Object, words: str, world: World) -> Temporary:
+    world.event(job, "Warning", mpi.CONFLICT, words)
+    return Temporary(words)
 
 
 def is_free(job: Object, obj: Object, world: World) -> bool:
     """Is the name free? What an earlier job of the same name has left is on its way out; its end is news."""
     kind, meta = obj["kind"], obj["metadata"]
     found = world.cache(_PLURALS[kind]).get(Key(meta["namespace"], meta["name"]))
-    owner = controller_of(found) if found is not None else None
-    if owner is None or owner.get("uid") == job["metadata"]["uid"]:
-        return True
-    mine = obj["metadata"]["ownerReferences"][0]
-    return any(owner.get(part) != mine[part] for part in ("kind", "name"))
+    return found is None or not _is_left_over(found, job, meta["ownerReferences"][0]["kind"])
+
+
+def _is_left_over(found: Object, job: Object, kind: str) -> bool:
+    """Does it belong to an earlier job of the same kind and name?"""
+    owner, meta = controller_of(found), job["metadata"]
+    if owner is None or owner.get("uid") == meta["uid"]:
+        return False
+    return bool(owner.get("name") == meta["name"] and owner.get("kind") == kind)
 
 
 def _made(family: Family, obj: Object) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from trainshed.controllers.v1jobs import (
@@ -48,6 +48,17 @@ def plan(seen: Observed) -> Plan:
     policy = policies.read(seen.family, seen.job)
     if policy.is_foreign or text(seen.job, "metadata", "deletionTimestamp"):
         return NOTHING
+    found = _plan(seen, policy)
+    return found if seen.family is not MPI else replace(found, rights=_rights(seen, found))
+
+
+def _rights(seen: Observed, found: Plan) -> Object:
+    """Those of an MPIJob's launcher: where a pod is about to go, they go before it."""
+    going = team.names(found.deletes)
+    return mpi.role(seen.job, (pod for pod in seen.pods if text(pod, "metadata", "name") not in going))
+
+
+def _plan(seen: Observed, policy: RunPolicy) -> Plan:
     if fault := late_checks.fault(seen.family, seen.job):
         words = f"{seen.family.kind} failed validation because {fault}"
         return Plan(events=(Event("Warning", "MPIJobFailedValidation", words, fault),))
@@ -67,16 +78,7 @@ def plan(seen: Observed) -> Plan:
 
 def _said(draft: Draft, found: Plan, *events: Event) -> Plan:
     """The plan with what is to be written and told."""
-    return Plan(
-        found.ground,
-        found.creates,
-        found.deletes,
-        found.marks,
-        draft.changed(),
-        (*events, *draft.events),
-        found.expires,
-        found.check_again_in,
-    )
+    return replace(found, status=draft.changed(), events=(*events, *draft.events))
 
 
 # --- after the end ----------------------------------------------------------------------------------------
@@ -131,15 +133,36 @@ def _planned(seen: Observed, known: Team, draft: Draft, work: _Work, *, is_idle:
     if draft.is_finished:
         return Plan(deletes=(*work.deletes,))
     taken = team.names(known.remnants)
-    made = (*(pod for pod in work.creates if text(pod, "metadata", "name") not in taken),)
-    ground = mpi.objects(known.job, known.replicas, known.pods) if known.family is MPI and not is_idle else ()
-    return Plan(
-        ground=(*ground,),
+    made = [pod for pod in work.creates if text(pod, "metadata", "name") not in taken]
+    if known.family is MPI and not _is_manned(known):
+        made = [pod for pod in made if text(pod, "metadata", "labels", naming.TYPE) != "launcher"]
+    found = _on_ground(known, work) if known.family is MPI and not is_idle else NOTHING
+    return replace(
+        found,
         creates=(*made, *islice(_missing_services(seen, known), AT_ONCE)),
         deletes=(*work.deletes, *_surplus_services(seen, known)),
         marks=tuple(gangs.outdated(known, team.names(work.deletes))),
         check_again_in=limits.seconds_left(known.policy, draft.status, seen.now),
     )
+
+
+def _on_ground(known: Team, work: _Work) -> Plan:
+    """What an MPIJob's pods stand on, and the names it needs for them."""
+    going = team.names(work.deletes)
+    staying = [pod for pod in known.pods if text(pod, "metadata", "name") not in going]
+    job = text(known.job, "metadata", "name")
+    claims = (
+        naming.member(known.family, job, replica.type, index)
+        for replica in known.replicas
+        for index in range(replica.count)
+    )
+    return Plan(claims=(*claims,), ground=(*mpi.objects(known.job, known.replicas, staying),))
+
+
+def _is_manned(known: Team) -> bool:
+    """Has an MPIJob all its workers? The launcher's rights are for those that are there: it comes last."""
+    workers = replicas.find(known.replicas, "Worker")
+    return workers is None or known.of_type(workers).keys() >= {*range(workers.count)}
 
 
 def _has_launched(known: Team) -> bool:

@@ -42,6 +42,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    rights: Object | None = None
+    """What a launcher may do, as it is to be from now on; brought up to date first, where it is there."""
+    claims: tuple[str, ...] = ()
+    """Names of pods that nobody else may have: else nothing is made at all."""
     ground: tuple[Object, ...] = ()
     """What pods need before they are made, in this order; made, or brought up to date."""
     creates: tuple[Object, ...] = ()

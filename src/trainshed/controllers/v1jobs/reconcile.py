@@ -55,6 +55,8 @@ class Memory:
     told: set[str] = field(default_factory=set)
     ground: tuple[Object, ...] = ()
     """What its pods stand on, as it was written last."""
+    rights: Object | None = None
+    """Likewise, of its launcher; given with the ground, but limited whatever else happens."""
 
 
 @dataclass(slots=True)
@@ -123,12 +125,14 @@ class Keeper:
     async def _prepare(self, plan: Plan, job: Object, world: World) -> None:
         """One after the other; what was written so before need not be looked at again."""
         memory = self.memories[job["metadata"]["uid"]]
-        if not plan.ground or plan.ground == memory.ground:
-            return
-        for wanted in plan.ground:
-            if wanted not in memory.ground:
-                await acting.ensure(job, wanted, world)
-        memory.ground = plan.ground
+        if plan.rights is not None and plan.rights != memory.rights:
+            await acting.limit(job, plan.rights, world)
+            memory.rights = plan.rights
+        acting.claim(job, plan.claims, world)
+        if plan.ground and plan.ground != memory.ground:
+            new = [wanted for wanted in plan.ground if wanted not in memory.ground]
+            await acting.ensure(job, new, world)
+            memory.ground = plan.ground
 
     async def _expire(self, job: Object, world: World) -> None:
         meta = job["metadata"]

@@ -199,8 +199,11 @@ async def _switched(reader: StreamReader) -> None:
 
 
 def _may_pass(code: int) -> bool:
-    """Not there yet, not started yet, or the server has trouble of its own; a lack of rights is final."""
-    return code in (400, 404, 429) or code >= 500
+    """Not there yet, not started yet, or the server has trouble of its own.
+
+    A launcher has rights for workers that are there: while one is replaced, it lacks them.
+    """
+    return code in (400, 403, 404, 429) or code >= 500
 
 
 class Status(NamedTuple):

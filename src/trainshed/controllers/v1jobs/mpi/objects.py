@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from trainshed.controllers.v1jobs import naming, replicas
+from trainshed.controllers.v1jobs import naming, podphases, replicas
 from trainshed.controllers.v1jobs.mpi import files, names
 from trainshed.controllers.v1jobs.replicas import Replica
 from trainshed.kube import owners
@@ -20,11 +20,11 @@ def objects(job: Object, given: tuple[Replica, ...], pods: Iterable[Object]) -> 
     """
     launcher, worker = (replicas.find(given, type) for type in ("Launcher", "Worker"))
     template: Object = launcher.template if launcher else {}
-    count = worker.count if worker else 0
+    count, there = worker.count if worker else 0, [*pods]
     return [
         service_account(job, template),
-        config_map(job, template, count, pods),
-        role(job, count),
+        config_map(job, template, count, there),
+        role(job, there),
         role_binding(job, template),
     ]
 
@@ -35,10 +35,7 @@ def service_account(job: Object, template: Object) -> Object:
 
 def config_map(job: Object, template: Object, workers: int, pods: Iterable[Object]) -> Object:
     running = [
-        text(pod, "metadata", "name")
-        for pod in pods
-        if text(pod, "metadata", "labels", naming.TYPE) == "worker"
-        and text(pod, "status", "phase") == "Running"
+        text(pod, "metadata", "name") for pod in _workers(pods) if text(pod, "status", "phase") == "Running"
     ]
     computing = names.computes(template)
     data = {
@@ -49,9 +46,14 @@ def config_map(job: Object, template: Object, workers: int, pods: Iterable[Objec
     return {**_beside(job, "v1", "ConfigMap", names.config(job)), "data": data}
 
 
-def role(job: Object, workers: int) -> Object:
-    """Seeing pods, and running commands in the workers and nowhere else."""
-    within = [names.worker(job, index) for index in range(workers)]
+def role(job: Object, pods: Iterable[Object]) -> Object:
+    """Seeing pods, and running commands in the workers and nowhere else.
+
+    Only in those that are there and stay: somebody else's pod may get a name that is free, and a job must not
+    open it to its launcher.
+    """
+    there = {text(pod, "metadata", "name") for pod in _workers(pods) if not podphases.is_leaving(pod)}
+    within = sorted(there, key=lambda name: (len(name), name))
     rules: list[Object] = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]
     if within:  # without names it would be the right to run commands anywhere
         executing = {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create"]}
@@ -70,6 +72,10 @@ def role_binding(job: Object, template: Object) -> Object:
         "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": names.launcher(job)},
         "subjects": [subject],
     }
+
+
+def _workers(pods: Iterable[Object]) -> Iterator[Object]:
+    return (pod for pod in pods if text(pod, "metadata", "labels", naming.TYPE) == "worker")
 
 
 def _beside(job: Object, version: str, kind: str, name: str) -> Object:
