@@ -28,6 +28,42 @@ def test_documents_are_told_apart_by_their_marks() -> None:
     assert named(manifests.parse(text, "x")) == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    "between",
+    [
+        "...\n",
+        "... # done\n",
+        "...\n...\n",
+        "...\n---\n",
+        "...\n%YAML 1.1\n---\n",
+        "\x85---\x85",
+        "\u2028...\u2028",
+    ],
+)
+def test_a_line_of_dots_ends_a_document_and_hides_none_after_it(between: str) -> None:
+    assert named(manifests.parse(f"{MAP % 'a'}{between}{MAP % 'b'}", "x")) == ["a", "b"]
+
+
+def test_lines_are_counted_across_dots() -> None:
+    [_, found] = manifests.parse(f"{MAP % 'a'}...\n{MAP % 'b'}kind: Secret\n", "x")
+    assert isinstance(found, Document)
+    assert found.repeated == ('line 8: key "kind" already set in map',)
+
+
+@pytest.mark.parametrize("between", ["\n", " "])
+def test_a_document_after_another_without_a_mark_is_refused_and_not_dropped(between: str) -> None:
+    one = "{kind: A, metadata: {name: %s}}"
+    [why] = faults(manifests.parse(f"{one % 'a'}{between}{one % 'b'}", "x"))
+    assert why.startswith("it is not YAML: line ")
+
+
+@given(st.lists(st.sampled_from(["a: 1\n", "---", "...", " ", "\n", "# x\n", "\u2028"])).map("".join))
+def test_pieces_joined_are_the_text(text: str) -> None:
+    found = list(manifests.pieces(text))
+    assert "".join(piece for _, piece in found) == text
+    assert all(text.startswith(piece, start) for start, piece in found)
+
+
 def test_a_mark_inside_a_text_tells_nothing_apart() -> None:
     text = f"{MAP % 'a'}data:\n  script: |\n    ---\n    one\n    ---\n"
     [found] = manifests.parse(text, "x")
@@ -75,9 +111,12 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
         assert isinstance(one, Document) or "\n" not in one.why
 
 
-@given(st.lists(st.sampled_from([MAP % "a", "broken: [\n", "", "# words\n"]), max_size=8))
-def test_as_many_documents_are_read_as_are_good(texts: list[str]) -> None:
-    found = manifests.parse("---\n".join(texts), "x")
+@given(
+    st.lists(st.sampled_from([MAP % "a", "broken: [\n", "", "# words\n"]), max_size=8),
+    st.sampled_from(["---\n", "...\n"]),
+)
+def test_as_many_documents_are_read_as_are_good(texts: list[str], mark: str) -> None:
+    found = manifests.parse(mark.join(texts), "x")
     assert len(named(found)) == texts.count(MAP % "a")
     assert len(faults(found)) == texts.count("broken: [\n")
 
@@ -138,5 +177,5 @@ def test_what_kustomize_says_is_one_line(tmp_path: Path, said: str) -> None:
     (tmp_path / "said").write_text(said)
     tool.write_text(f"#!/bin/sh\ncat {tmp_path}/said >&2\nexit 1\n")
     tool.chmod(0o755)
-    with pytest.raises(CannotRead, match="^kustomize cannot build here: no such file$"):
+    with pytest.raises(CannotRead, match=r"^kustomize cannot build here: no such file$"):
         kustomizing.build("here", which=lambda program: str(tool))

@@ -17,7 +17,9 @@ from trainshed.kube.objects import JSON, Object
 
 STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
-_MARK = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_BREAKS = "\n\r\x85\u2028\u2029"
+_MARK = re.compile(rf"(?<![^{_BREAKS}])(---|\.\.\.)(?=[ \t{_BREAKS}]|\Z)")
+"""Where a document begins or ends; no text in a document may have such a line at its margin."""
 _REPEATED = re.compile(r'line (\d+): (key "[^\n]*" already set in map)')
 
 
@@ -84,17 +86,27 @@ def parse(text: str, origin: str) -> list[Parsed]:
     return found
 
 
+def pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Where each document of a YAML text starts, and itself with its marks; joined they are the text."""
+    start = 0
+    for mark in _MARK.finditer(text):
+        end = mark.start() if mark[1] == "---" else mark.end()
+        if end > start:
+            yield start, text[start:end]
+        start = end
+    if start < len(text):
+        yield start, text[start:]
+
+
 def _yaml(text: str, origin: str) -> Iterator[Parsed]:
-    marks = [match.start() for match in _MARK.finditer(text)]
-    for start, end in zip([0, *marks], [*marks, len(text)], strict=True):
-        body = _MARK.sub("   ", text[start:end], count=1)
-        if _says_nothing(body):
+    for start, piece in pieces(text):
+        if _says_nothing(piece):
             continue
         # Empty lines in front, so that complaints count lines as the file does.
-        data = ("\n" * text.count("\n", 0, start) + body).encode()
+        data = ("\n" * text.count("\n", 0, start) + piece).encode()
         complaints: list[str] = []
         try:
-            value = documents.read_yaml(data, complaints)
+            value = documents.read_yaml(data, complaints, alone=True)
         except ValueError as error:
             yield Unreadable(origin, f"it is not YAML: {_plain(str(error))}")
             continue
@@ -102,9 +114,9 @@ def _yaml(text: str, origin: str) -> Iterator[Parsed]:
         yield from _objects(value, origin, tuple(repeated))
 
 
-def _says_nothing(body: str) -> bool:
-    """Whether there are only blank lines, comments and directives."""
-    return all(line.strip()[:1] in ("", "#", "%") for line in body.splitlines())
+def _says_nothing(piece: str) -> bool:
+    """Whether there are only marks, blank lines, comments and directives."""
+    return all(line.strip()[:1] in ("", "#", "%") for line in _MARK.sub("", piece).splitlines())
 
 
 def _json(text: str, origin: str) -> Iterator[Parsed]:

@@ -45,8 +45,11 @@ def is_too_deep(value: JSON, most: int = MAX_DEPTH) -> bool:
     return bool(level)
 
 
-def read_yaml(data: bytes, duplicates: list[str] | None = None) -> JSON:
-    """The first document of a YAML text. Of repeated keys the last wins; `duplicates` then says which."""
+def read_yaml(data: bytes, duplicates: list[str] | None = None, *, alone: bool = False) -> JSON:
+    """The first document of a YAML text. Of repeated keys the last wins; `duplicates` then says which.
+
+    What follows it is not looked at, as in a request; `alone` refuses it instead.
+    """
     import yaml  # here: a start need not wait for it, and few bodies are YAML
 
     from trainshed.kube.yamlreader import Reader
@@ -57,7 +60,7 @@ def read_yaml(data: bytes, duplicates: list[str] | None = None) -> JSON:
         raise ValueError(f"yaml: invalid UTF-8 at byte {error.start}") from None
     reader = Reader(MAX_DEPTH)
     try:
-        value = reader.read(text)
+        value = reader.read(text, alone=alone)
     except yaml.YAMLError as error:
         raise ValueError(_yaml_wording(error)) from None
     if duplicates is not None and reader.repeated:

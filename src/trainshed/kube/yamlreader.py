@@ -66,10 +66,14 @@ class Reader:
         self._count = 0
         self._aliased = 0
 
-    def read(self, text: str) -> JSON:
+    def read(self, text: str, *, alone: bool = False) -> JSON:
+        """The first document; `alone` refuses a text that goes on behind it."""
         result: JSON = None
-        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        for event in events:
             if isinstance(event, yaml.DocumentEndEvent):
+                if alone:
+                    _expect_end(next(events))
                 break
             done = self._take(event)
             if done is not None:
@@ -164,6 +168,11 @@ class Reader:
     def _expects_key(self) -> bool:
         frame = self._stack[-1] if self._stack else None
         return frame is not None and isinstance(frame.value, dict) and frame.key is _NO_KEY
+
+
+def _expect_end(event: yaml.Event) -> None:
+    if not isinstance(event, yaml.StreamEndEvent):
+        raise ValueError(f"yaml: line {_line(event)}: another document begins without a line ---")
 
 
 def _line(event: yaml.Event) -> int:
