@@ -201,6 +201,16 @@ def test_a_deadline_is_kept_though_nothing_happens() -> None:
     assert why(world.settle()) == DEADLINE
 
 
+@pytest.mark.parametrize("seconds", [2**63 - 1, -(2**63)])
+def test_a_deadline_and_a_time_to_live_may_be_any_number_the_field_holds(seconds: int) -> None:
+    world = World().run_policy(activeDeadlineSeconds=seconds).settle()
+    assert ("Failed" in world.conditions()) == (seconds < 0)
+    world = running().run_policy(ttlSecondsAfterFinished=seconds).succeed()
+    world.step()
+    world.step()
+    assert world.is_gone == (seconds < 0)
+
+
 def test_each_resumption_gives_a_job_all_its_time_again() -> None:
     world = World().run_policy(activeDeadlineSeconds=60).settle()
     world.now += timedelta(seconds=50)

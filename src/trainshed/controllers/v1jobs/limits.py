@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from trainshed.controllers.v1jobs import naming, podphases, replicas
@@ -14,8 +14,6 @@ from trainshed.kube.ages import parse_timestamp
 from trainshed.kube.objects import Object, text
 
 _RESTARTING: Final = ("OnFailure", "Always", "ExitCode")
-_LONGEST: Final = 2**31 - 1
-"""Seconds; no date is that far off that it could not be told."""
 
 
 def exceeded(team: Team, status: Object, now: datetime) -> str:
@@ -34,7 +32,7 @@ def seconds_left(policy: RunPolicy, status: Object, now: datetime) -> float | No
     start = parse_timestamp(status.get("startTime"))
     if policy.deadline is None or start is None:
         return None
-    return (start + timedelta(seconds=min(policy.deadline, _LONGEST)) - now).total_seconds()
+    return policy.deadline - (now - start).total_seconds()
 
 
 def _is_past_backoff(team: Team, status: Object) -> bool:

@@ -11,6 +11,8 @@ from trainshed.kube.objects import Object, dig, text
 
 OURS: Final = "kubeflow.org/training-operator"
 """Who manages a job that names nobody else."""
+_LONGEST: Final = 2**31 - 1
+"""Seconds; what is longer is as good as for ever, and no clock counts as far as the field does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,17 @@ def read(family: Family, job: Object) -> RunPolicy:
         clean=_clean(family, job),
         suspend=is_true(given, "suspend"),
         is_foreign=family.honours_manager and manager is not None and manager != OURS,
-        ttl=number(given, "ttlSecondsAfterFinished"),
-        deadline=number(given, "activeDeadlineSeconds"),
+        ttl=_seconds(given, "ttlSecondsAfterFinished"),
+        deadline=_seconds(given, "activeDeadlineSeconds"),
         backoff_limit=number(given, "backoffLimit"),
         min_available=number(given, "schedulingPolicy", "minAvailable"),
         priority_class=text(given, "schedulingPolicy", "priorityClass"),
     )
+
+
+def _seconds(given: Object, field: str) -> int | None:
+    found = number(given, field)
+    return None if found is None else max(-_LONGEST, min(found, _LONGEST))
 
 
 def _clean(family: Family, job: Object) -> str:

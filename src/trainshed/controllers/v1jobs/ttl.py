@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime
 
 from trainshed.controllers.v1jobs.conditions import FAILED, SUCCEEDED
 from trainshed.controllers.v1jobs.policies import RunPolicy
 from trainshed.kube import conditions
 from trainshed.kube.ages import parse_timestamp
 from trainshed.kube.objects import Object
-
-_LONGEST: Final = 2**31 - 1
 
 
 def remaining(policy: RunPolicy, status: Object, now: datetime) -> float | None:
@@ -22,7 +19,7 @@ def remaining(policy: RunPolicy, status: Object, now: datetime) -> float | None:
     end = _ended_at(status)
     if policy.ttl is None or policy.suspend or end is None:
         return None
-    return (end + timedelta(seconds=min(policy.ttl, _LONGEST)) - now).total_seconds()
+    return policy.ttl - (now - end).total_seconds()
 
 
 def _ended_at(status: Object) -> datetime | None:
