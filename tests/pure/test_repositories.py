@@ -107,3 +107,98 @@ def test_an_overlay_is_built_from_a_revision_with_its_base(repository: Path) -> 
     [found] = sources.gather([], [f"file://{repository}//overlay?ref=v1"])
     assert isinstance(found, Document)
     assert found.object["metadata"]["name"] == "my-new"
+
+
+# --- repositories of others ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> tuple[Path, Path]:
+    """A program, and the file that is there once it ran."""
+    program, ran = tmp_path / "trap", tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\ncat\n")
+    program.chmod(0o755)
+    return program, ran
+
+
+@pytest.mark.parametrize("form", ["file://{}?ref=main", "file://{}//jobs?ref=main"])
+def test_a_filter_of_a_repository_does_not_run(repository: Path, trap: tuple[Path, Path], form: str) -> None:
+    program, ran = trap
+    (repository / "jobs" / ".gitattributes").write_text("*.yaml filter=pwn export-subst\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "attributes")
+    for name in (
+        "filter.pwn.smudge",
+        "filter.pwn.process",
+        "core.fsmonitor",
+        "core.pager",
+        "core.sshCommand",
+    ):
+        git(repository, "config", name, str(program))
+    git(repository, "config", "core.attributesFile", str(repository / "jobs" / ".gitattributes"))
+    ran.unlink(missing_ok=True)
+    found = sources.gather([form.format(repository)], recursive=True)
+    assert [one.object["metadata"]["name"] for one in found if isinstance(one, Document)] == ["new"]
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("url", ["ext::{}", "ssh://nowhere.invalid/x", "{}"])
+def test_what_a_partial_clone_lacks_is_not_fetched(
+    repository: Path, trap: tuple[Path, Path], url: str
+) -> None:
+    program, ran = trap
+    lacking = git(repository, "rev-parse", "HEAD:jobs/map.yaml")
+    (repository / ".git" / "objects" / lacking[:2] / lacking[2:]).unlink()
+    for name, value in (
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", url.format(program if "ext" in url else f"{repository}.git")),
+        ("remote.origin.uploadpack", str(program)),
+        ("protocol.allow", "always"),
+        ("protocol.ext.allow", "always"),
+        ("core.sshCommand", str(program)),
+    ):
+        git(repository, "config", name, value)
+    with pytest.raises(CannotRead, match=r"cannot read .* at main: jobs/map.yaml is not in the") as why:
+        read(f"file://{repository}//jobs?ref=main")
+    assert "fetch" in why.value.hint
+    assert not ran.exists()
+
+
+def test_a_link_that_leads_out_of_a_repository_is_refused(repository: Path) -> None:
+    (repository / "jobs" / "out.yaml").symlink_to("../../outside.yaml")
+    (repository.parent / "outside.yaml").write_text(MAP % "outside")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "link")
+    with pytest.raises(CannotRead, match=r"cannot unpack .* at main: .*outside"):
+        read(f"file://{repository}//jobs?ref=main")
+
+
+def test_links_inside_a_repository_and_any_name_of_a_file_are_read(repository: Path) -> None:
+    (repository / "jobs" / "a link.yaml").symlink_to("map.yaml")
+    deep = repository / "jobs" / ("long" * 40)
+    deep.mkdir()
+    (deep / "tab\tand ümläut.yaml").write_text(MAP % "deep")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "link")
+    found = sources.gather([f"file://{repository}//jobs?ref=main"], recursive=True)
+    assert [one.object["metadata"]["name"] for one in found if isinstance(one, Document)] == [
+        "new",
+        "deep",
+        "new",
+    ]
+
+
+def test_a_submodule_is_left_out(repository: Path) -> None:
+    commit = git(repository, "rev-parse", "old")
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{commit},jobs/other")
+    git(repository, "commit", "-q", "-m", "submodule")
+    assert read(f"file://{repository}//jobs?ref=main") == ["new"]
+
+
+def test_the_repository_that_was_named_is_read_whatever_the_environment_says(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "none"))
+    assert read(f"file://{repository}.git//jobs?ref=old") == ["old"]

@@ -1,13 +1,16 @@
 """Manifests in git repositories of this machine: `file:///srv/repo.git//jobs/ddp?ref=v1`.
 
-The tree of a revision is unpacked; nothing is cloned or fetched, and no hook of the repository runs.
+The tree of a revision is unpacked as it is stored. A repository may be anybody's: nothing that its
+configuration names (filters, hooks, remotes) is run, so nothing is cloned, fetched, checked out or archived.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import tarfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, unquote
@@ -16,6 +19,22 @@ from trainshed.jobs.manifests import CannotRead
 
 _SECONDS = 120.0
 _FILE = "file://"
+_LINK = b"120000"
+_BLOB = b"blob"
+_PLAIN = ("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_ELSEWHERE = frozenset(
+    f"GIT_{name}"
+    for name in (
+        "DIR",
+        "COMMON_DIR",
+        "WORK_TREE",
+        "INDEX_FILE",
+        "OBJECT_DIRECTORY",
+        "ALTERNATE_OBJECT_DIRECTORIES",
+        "NAMESPACE",
+    )
+)
+"""Variables that would make git read another repository than the one that was named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +72,15 @@ def unpack(place: Place, into: Path) -> Path:
     tree = _git(
         place, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{place.ref or 'HEAD'}^{{tree}}"
     )
-    packed = _git(place, "archive", "--format=tar", tree.decode().strip())
+    entries = list(_entries(_git(place, "ls-tree", "-r", "-z", "--full-tree", tree.decode().strip())))
+    wanted = b"".join(entry.id + b"\n" for entry in entries)
     try:
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        contents = _contents(_git(place, "cat-file", "--batch", stdin=wanted), entries)
+        with tarfile.open(fileobj=_packed(contents)) as archive:
             archive.extractall(into, filter="data")
+    except _Missing as error:
+        hint = f"get all of it first: git -C {place.repository} fetch --refetch --no-filter"
+        raise CannotRead(f"cannot read {place.words()}: {error} is not in the repository", hint) from error
     except (tarfile.TarError, OSError) as error:
         raise CannotRead(f"cannot unpack {place.words()}: {error}") from error
     found = (into / place.folder).resolve()
@@ -82,12 +106,72 @@ def _is_bare(path: Path) -> bool:
     return (path / "HEAD").is_file() and (path / "objects").is_dir()
 
 
-def _git(place: Place, *words: str) -> bytes:
+# --- what git says ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    path: str
+    id: bytes
+    is_link: bool
+
+
+class _Missing(Exception):
+    """The path of a file that the repository names and does not hold: it was cloned in part."""
+
+
+def _entries(listed: bytes) -> Iterator[_Entry]:
+    """The files and links of a tree, links last: nothing is then written through one."""
+    found = []
+    for line in listed.split(b"\0")[:-1]:
+        words, _, path = line.partition(b"\t")
+        mode, kind, name = words.split()
+        if kind == _BLOB:  # a submodule is a commit of another repository
+            found.append(_Entry(os.fsdecode(path), name, mode == _LINK))
+    yield from sorted(found, key=lambda entry: entry.is_link)
+
+
+def _contents(said: bytes, entries: list[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
+    at = 0
+    for entry in entries:
+        end = said.index(b"\n", at)
+        words = said[at:end].split()
+        if words[1] != _BLOB:
+            raise _Missing(entry.path)
+        at = end + 1 + int(words[2])
+        yield entry, said[end + 1 : at]
+        at += 1
+
+
+def _packed(contents: Iterator[tuple[_Entry, bytes]]) -> io.BytesIO:
+    """An archive, because unpacking one is where paths and links that lead out are refused."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for entry, data in contents:
+            info = tarfile.TarInfo(entry.path)
+            if entry.is_link:
+                info.type, info.linkname = tarfile.SYMTYPE, os.fsdecode(data)
+            else:
+                info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    packed.seek(0)
+    return packed
+
+
+def _environment(repository: str, given: Mapping[str, str]) -> dict[str, str]:
+    """No other repository, and no remote: a partial clone would run what its configuration names as one."""
+    kept = {name: value for name, value in given.items() if name not in _ELSEWHERE}
+    above = str(Path(repository).absolute().parent)
+    return kept | {"GIT_CEILING_DIRECTORIES": above, "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+
+
+def _git(place: Place, *words: str, stdin: bytes = b"") -> bytes:
     try:
         done = subprocess.run(
-            ["git", "-C", place.repository, *words],
+            ["git", *_PLAIN, "-C", place.repository, *words],
             capture_output=True,
-            stdin=subprocess.DEVNULL,
+            input=stdin,
+            env=_environment(place.repository, os.environ),
             timeout=_SECONDS,
             check=False,
         )
