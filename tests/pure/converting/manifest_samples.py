@@ -52,6 +52,10 @@ class Sampler:
             return [self.value(schema.get("items") or {}, "", depth + 1) for _ in some]
         if kind == "boolean":
             return self.random.random() < 0.5
+        if schema.get("x-kubernetes-int-or-string") and "pattern" in schema:
+            return f"{1_000_000 + self._next()}m"
+        if schema.get("enum"):
+            return self.random.choice(schema["enum"])
         if kind in ("integer", "number"):
             return self.random.randint(1, 3) if name in _SMALL else 1_000_000 + self._next()
         return f"text-{self._next():05}-end"

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from trainshed.jobs.converting import legacy, overrides, pods
+from trainshed.jobs.converting import differences, legacy, lists, overrides, pods, shapes, topology
 from trainshed.jobs.converting.findings import Finding, Findings
 from trainshed.kinds.kubeflow import late_checks, validate
 from trainshed.kinds.kubeflow.families import FAMILIES, MPI, Family
-from trainshed.kinds.reading import entries, mapping, number
+from trainshed.kinds.reading import entries, mapping
 from trainshed.kinds.trainer import dialects
 from trainshed.kinds.trainer.runtime_parts import API_VERSION
 from trainshed.kube.objects import JSON, Object, copied, text
@@ -20,6 +20,9 @@ _GROUP: Final = "kubeflow.org/"
 _RUNTIMES: Final = ("TrainingRuntime", "ClusterTrainingRuntime")
 _LEGACY: Final = frozenset(family.kind for family in FAMILIES)
 _MOST_PODS: Final = 4096
+_MOST_TOLD: Final = 65_536
+"""Containers times pods: many variables name all pods, and every container has them."""
+_OURS: Final = "report it with the manifest"
 _PARTIAL: Final = "if it is a patch of a kustomization, convert what that builds, with -k"
 
 
@@ -41,9 +44,18 @@ def convert(documents: Sequence[JSON]) -> Conversion:
 
 def one(document: JSON) -> Conversion:
     """A single document, which may be a list of others."""
-    kind, version = text(document, "kind"), text(document, "apiVersion")
-    if kind == "List" and version == "v1":
+    if lists.is_list(document):
         return _list(document)
+    try:
+        return _single(document)
+    except Exception as error:  # a fault of ours in one document keeps no other from its turn
+        findings = Findings(f"{text(document, 'kind')}/{_name(document)}")
+        findings.refused((), f"a fault of the converter ({type(error).__name__}: {str(error)[:100]})", _OURS)
+        return Conversion((document,), tuple(findings.found), 0)
+
+
+def _single(document: JSON) -> Conversion:
+    kind, version = text(document, "kind"), text(document, "apiVersion")
     findings = Findings(f"{kind}/{_name(document)}")
     if (family := family_of(document)) is not None:
         return _legacy(family, document, findings)
@@ -77,20 +89,28 @@ def _name(document: JSON) -> str:
 
 
 def _list(document: Object) -> Conversion:
-    found = [one(item) for item in entries(document, "items")]
-    items = [item for each in found for item in each.documents]
-    findings = tuple(finding for each in found for finding in each.findings)
-    return Conversion(({**document, "items": items},), findings, sum(each.converted for each in found))
+    findings = Findings(text(document, "kind"))
+    if not lists.is_readable(document, findings):
+        return Conversion((document,), tuple(findings.found), 0)
+    found = [one(item) for item in lists.items(document)]
+    told = [finding for each in found for finding in each.findings]
+    count = sum(each.converted for each in found)
+    made = lists.remade(document, [item for each in found for item in each.documents], findings)
+    return Conversion((made if count else document,), (*(findings.found if count else ()), *told), count)
 
 
 def _trainers(document: Object, findings: Findings) -> Conversion:
     kind = text(document, "kind")
     if kind == "TrainJob" and overrides.is_old(document):
+        for path, why in overrides.faults(document):
+            findings.refused(path, why)
+        if findings.found:
+            return Conversion((document,), tuple(findings.found), 0)
         return Conversion((overrides.converted(document, findings),), tuple(findings.found), 1)
     if kind in _RUNTIMES:
         for warning in dialects.runtime_warnings(document):
             field, _, why = warning.partition(": ")
-            findings.changed([field], f"left as it is: {why}")
+            findings.at("behaves differently", field, f"left as it is: {why}")
     return Conversion((document,), tuple(findings.found), 0)
 
 
@@ -98,20 +118,30 @@ def _trainers(document: Object, findings: Findings) -> Conversion:
 
 
 def _legacy(family: Family, document: Object, findings: Findings) -> Conversion:
-    if why := next(_refusals(family, document), ""):
+    if why := next(_unknown(family, document), ""):
         findings.refused((), why, _PARTIAL)
+    elif wrong := shapes.faults(family, document):
+        for field, why in wrong:
+            findings.at("not converted", field, f"v1 refuses it too: {why}", _PARTIAL)
+    elif why := next(_refusals(family, document), ""):
+        findings.refused((), why, _PARTIAL)
+    if findings.found:
         return Conversion((document,), tuple(findings.found), 0)
     made = legacy.converted(family, document, findings)
     return Conversion(tuple(made), tuple(findings.found), 1)
 
 
-def _refusals(family: Family, document: Object) -> Iterator[str]:
-    """Why a job cannot be converted: it could not run as it is either, or nobody knows what it says."""
+def _unknown(family: Family, document: Object) -> Iterator[str]:
+    """Why nobody can tell what it is."""
     version = text(document, "apiVersion").removeprefix(_GROUP)
     if version not in (("v1", "v2beta1") if family is MPI else ("v1",)):
         yield f"version {version} of {family.kind} is not known, only v1"
     if not text(document, "metadata", "name") and not text(document, "metadata", "generateName"):
         yield "it has no name"
+
+
+def _refusals(family: Family, document: Object) -> Iterator[str]:
+    """Why a job cannot be converted: it could not run as it is either, or not as what it would become."""
     job = _filled(family, document)
     if family.has_webhook:
         yield from (f"v1 refuses it too: {error}" for error in validate.errors(family, job, None))
@@ -119,11 +149,26 @@ def _refusals(family: Family, document: Object) -> Iterator[str]:
         yield f"v1 refuses it too: {wrong}"
     if any(pods.clashes(template, main) for template, main in legacy.main_containers(family, job)):
         yield 'a container is called "node", which is what TrainJobs call the one that trains'
-    pods_asked = sum(max(0, count) for count in _counts(family, job))
-    if not pods_asked:
+    parts = topology.parts(family, job)
+    asked = sum(part.count for part in parts)
+    if not asked:
         yield "it asks for no pods at all"
-    if pods_asked > _MOST_PODS:
-        yield f"it asks for {pods_asked} pods, and more than {_MOST_PODS} cannot be told of each other"
+    if asked > _MOST_PODS:
+        yield f"it asks for {asked} pods, and more than {_MOST_PODS} cannot be told of each other"
+    if weight(document) > _MOST_TOLD:
+        yield f"it has too many containers for {asked} pods, each of which is told of all others"
+    if surplus := differences.surplus(topology.planned(family, text(job, "metadata", "name"), parts)):
+        yield f"its name is too long for a TrainJob's pods, by {surplus}: their names may have 63 characters"
+
+
+def weight(document: JSON) -> int:
+    """How large the result may become: pods times containers, for each container is told of all pods."""
+    family = family_of(document)
+    if family is None:
+        return sum(map(weight, lists.items(document))) if lists.is_list(document) else 0
+    parts = topology.parts(family, document)
+    containers = sum(len(entries(part.template, "spec", "containers")) for part in parts)
+    return sum(part.count for part in parts) * max(1, containers)
 
 
 def _filled(family: Family, document: Object) -> Object:
@@ -136,12 +181,6 @@ def _filled(family: Family, document: Object) -> Object:
     if family.one_master and isinstance(master, dict) and master.get("replicas") is None:
         master["replicas"] = 1
     return job
-
-
-def _counts(family: Family, job: Object) -> Iterator[int]:
-    for type, replica in mapping(job, "spec", family.replicas).items():
-        given = number(replica, "replicas")
-        yield (0 if type in family.optional_types else 1) if given is None else given
 
 
 # --- what concerns several ----------------------------------------------------------------------------------
@@ -169,8 +208,10 @@ def _places(documents: Iterable[JSON]) -> Counter[tuple[str, str, str]]:
 
 
 def items(document: JSON) -> list[Object]:
-    """A document, or what it lists."""
-    return entries(document, "items") if text(document, "kind") == "List" else [document]
+    """A document, or what it lists, and what those list."""
+    if not lists.is_list(document):
+        return [document]
+    return [inner for item in lists.items(document) for inner in items(item)]
 
 
 def _tell_kustomization(document: Object, findings: Findings) -> None:

@@ -45,10 +45,12 @@ def _tell_names(job: Topology, findings: Findings) -> None:
         f"pods have other names, hosts and labels: {new} is what was {old}",
         "find them by the label jobset.sigs.k8s.io/jobset-name",
     )
+
+
+def surplus(job: Topology) -> int:
+    """How many characters the name has too many: pods' names are made from it."""
     longest = max(len(f"{job.name}-{group.name}-0-{group.count - 1}{_SUFFIX}") for group in job.groups)
-    if longest > _LONGEST and not topology.is_reference(job.name):
-        why = f"the names of its pods would have {longest} characters, and {_LONGEST} are possible"
-        findings.changed(("metadata", "name"), why, f"shorten the name by {longest - _LONGEST}")
+    return max(0, longest - _LONGEST)
 
 
 def _tell_alike(job: Topology, findings: Findings) -> None:

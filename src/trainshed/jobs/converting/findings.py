@@ -47,8 +47,14 @@ class Findings:
     def refused(self, path: Sequence[Step], why: str, advice: str = "") -> None:
         self._add("not converted", path, why, advice)
 
+    def at(self, verdict: Verdict, field: str, why: str, advice: str = "") -> None:
+        """About a field that is already written as people know it."""
+        self._keep(Finding(verdict, self.object, field, why, advice))
+
     def _add(self, verdict: Verdict, path: Sequence[Step], why: str, advice: str) -> None:
-        finding = Finding(verdict, self.object, dotted(path), why, advice)
+        self._keep(Finding(verdict, self.object, dotted(path), why, advice))
+
+    def _keep(self, finding: Finding) -> None:
         if finding not in self.found:
             self.found.append(finding)
 

@@ -24,6 +24,47 @@ def is_old(job: Object) -> bool:
     return any(name in mapping(job, "spec") for name in OLD) or isinstance(words, str)
 
 
+def faults(job: Object) -> Iterator[tuple[Path, str]]:
+    """What is of another type than it must be: nobody knows what it is to say."""
+    spec = mapping(job, "spec")
+    for name in ("labels", "annotations", "trainer"):
+        yield from _no_map(spec.get(name), ("spec", name))
+    yield from _no_maps(spec.get("runtimePatches"), ("spec", "runtimePatches"))
+    for name, inner in (("podSpecOverrides", ()), ("podTemplateOverrides", ("spec",))):
+        yield from _no_maps(spec.get(name), ("spec", name))
+        for index, entry in enumerate(entries(spec, name)):
+            yield from _entry_faults(entry, ("spec", name, index), inner)
+
+
+def _entry_faults(entry: Object, path: Path, inner: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+    targets = (*path, "targetJobs")
+    yield from _no_maps(entry.get("targetJobs"), targets)
+    if not sequence(entry, "targetJobs"):
+        yield targets, "it names no job"
+    for index, target in enumerate(entries(entry, "targetJobs")):
+        if not text(target, "name"):
+            yield (*targets, index, "name"), "it is no name of a job"
+    for name in ("metadata", *inner):
+        yield from _no_map(entry.get(name), (*path, name))
+    for field in ("labels", "annotations"):
+        yield from _no_map(mapping(entry, "metadata").get(field), (*path, "metadata", field))
+    for field in ("initContainers", "containers"):
+        yield from _no_maps(dig(entry, *inner, field), (*path, *inner, field))
+
+
+def _no_map(value: JSON, path: Path) -> Iterator[tuple[Path, str]]:
+    if value is not None and not isinstance(value, dict):
+        yield path, "it must be a map"
+
+
+def _no_maps(value: JSON, path: Path) -> Iterator[tuple[Path, str]]:
+    if value is not None and not isinstance(value, list):
+        yield path, "it must be a list"
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        if not isinstance(item, dict):
+            yield (*path, index), "it must be a map"
+
+
 def converted(job: Object, findings: Findings) -> Object:
     made: Object = copied(job)
     spec = Parcel(mapping(made, "spec"), findings, ("spec",))
@@ -94,7 +135,13 @@ def _of_templates(spec: Parcel) -> Iterator[Entry]:
 
 
 def _targets(entry: Parcel) -> list[str]:
-    return [text(target, "name") for target in entries(entry.take("targetJobs"))]
+    found = []
+    for index, target in enumerate(entries(entry.take("targetJobs"))):
+        parcel = Parcel(target, entry.findings, (*entry.path("targetJobs"), index))
+        parcel.take("name")
+        parcel.close("runtime patches name jobs, and say nothing else about which are meant")
+        found.append(text(target, "name"))
+    return found
 
 
 def _pod(entry: Parcel, path: tuple[str, ...]) -> Object:

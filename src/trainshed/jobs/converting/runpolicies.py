@@ -50,7 +50,7 @@ def taken(spec: Parcel, total: int) -> RunPolicy:
     _manager(spec, found)
     _lifetime(spec, found)
     _cleaning(spec, found)
-    found.limit = _number(spec, "runPolicy", "backoffLimit")
+    _limit(spec, found)
     _gang(spec, found, total)
     return found
 
@@ -87,6 +87,15 @@ def _manager(spec: Parcel, found: RunPolicy) -> None:
     elif manager is not None:
         why = "TrainJobs know two managers only, and this is none of them; v1 left such a job alone"
         spec.findings.lost(spec.path("runPolicy", "managedBy"), why, "suspend it if it is not to run")
+
+
+def _limit(spec: Parcel, found: RunPolicy) -> None:
+    found.limit = _number(spec, "runPolicy", "backoffLimit")
+    if found.limit is not None and found.limit < 0:
+        spec.findings.lost(
+            spec.path("runPolicy", "backoffLimit"), f"Jobs refuse {found.limit}: it is negative"
+        )
+        found.limit = None
 
 
 def _lifetime(spec: Parcel, found: RunPolicy) -> None:
