@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.pure.v1jobs.v1_world import START, World, a_world, running
+from trainshed.controllers.v1jobs import naming
 from trainshed.kinds.kubeflow.families import FAMILIES, JAX, MPI, MXNET, PYTORCH, TENSORFLOW, XGBOOST, Family
 from trainshed.kinds.scheduling.gangs import MINIMUM
 from trainshed.kube.ages import timestamp
@@ -221,8 +222,26 @@ def test_each_resumption_gives_a_job_all_its_time_again() -> None:
 
 def test_a_job_of_any_size_that_makes_sense_is_made_in_parts() -> None:
     world = World(JAX, None, Worker=700)
-    assert len(world.plan().creates) == 2 * 500
+    assert len(world.plan().creates) == 2 * 100
     assert len(world.settle().pods) == len(world.services) == 700
+
+
+@pytest.mark.parametrize("family", [TENSORFLOW, XGBOOST, MXNET], ids=lambda family: family.kind)
+def test_who_belongs_to_a_job_is_found_once_for_all_its_pods(
+    family: Family, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a job of a thousand pods, each of which is told of all, would keep everybody's operator busy."""
+    asked, named = list[int](), naming.member
+
+    def counted(family: Family, job: str, type: str, index: int) -> str:
+        asked.append(index)
+        return named(family, job, type, index)
+
+    monkeypatch.setattr(naming, "member", counted)
+    spec = {"jobMode": "MXTrain"} if family is MXNET else None
+    world = World(family, spec, **leader(family), Worker=300)
+    world.plan()
+    assert len(asked) < 300 * 6
 
 
 def test_a_job_beyond_all_reason_is_told_so() -> None:

@@ -37,9 +37,9 @@ from trainshed.kinds.kubeflow.families import MPI, TENSORFLOW, XGBOOST
 from trainshed.kube.objects import Object, text
 
 NOTHING = Plan()
-MOST = 5_000
+MOST = 1_000
 """Pods of one job: every pod is told of all others, and one number must not stop everybody's operator."""
-AT_ONCE = 500
+AT_ONCE = 100
 """Pods, and services, made in one pass; what was made leads to the next one."""
 
 

@@ -24,7 +24,7 @@ def of(team: Team, replica: Replica, index: int) -> Object:
         "spec": mapping(template, "spec"),
     }
     pod["spec"]["restartPolicy"] = "Never" if replica.policy == "ExitCode" else replica.policy
-    environment.furnish(job, family, team.replicas, replica, index, pod, team.settings)
+    environment.furnish(job, family, team.replicas, replica, index, pod, team.settings, team.shared)
     gangs.mark(team, pod)
     return pod
 

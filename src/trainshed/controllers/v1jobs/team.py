@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from trainshed.controllers.v1jobs import naming, podphases, replicas
@@ -15,7 +15,7 @@ from trainshed.controllers.v1jobs.settings import Settings
 from trainshed.kinds.kubeflow.families import Family
 from trainshed.kube import conditions
 from trainshed.kube.ages import parse_timestamp
-from trainshed.kube.objects import Object, dig, text
+from trainshed.kube.objects import JSON, Object, dig, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Team:
     settings: Settings
     has_begun: bool
     """Has any pod got its node? What is made from now on takes the place of another."""
+    shared: dict[str, JSON] = field(default_factory=dict)
+    """What its pods are told alike, as far as it was looked for."""
 
     def of_type(self, replica: Replica) -> dict[int, list[Object]]:
         """The pods of a replica by their index; where there are several of one, somebody made some up."""

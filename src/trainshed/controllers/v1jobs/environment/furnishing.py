@@ -20,7 +20,7 @@ from trainshed.controllers.v1jobs.settings import DEFAULTS, Settings
 from trainshed.kinds.kubeflow import families
 from trainshed.kinds.kubeflow.families import Family
 from trainshed.kinds.reading import child, entries
-from trainshed.kube.objects import Object, copied, text
+from trainshed.kube.objects import JSON, Object, copied, text
 
 _VARIABLES: dict[str, Callable[[Member], list[Object]]] = {
     families.PYTORCH.kind: pytorch.variables,
@@ -40,15 +40,18 @@ def furnish(
     index: int,
     pod: Object,
     settings: Settings = DEFAULTS,
+    shared: dict[str, JSON] | None = None,
 ) -> None:
     """Change a pod that was made from its template into one that knows its place in the job.
+
+    Who furnishes many pods of a job gives the same `shared` to each: what they have in common is found once.
 
     Raises `CannotFurnish` where the job does not say what pods have to be told.
     """
     if family is families.MPI:
         mpi.furnish(job, replica, pod, settings)
         return
-    member = Member(job, family, replicas, replica, index, settings)
+    member = Member(job, family, replicas, replica, index, settings, {} if shared is None else shared)
     found = _VARIABLES[family.kind](member)
     for container in _told(family, entries(pod, "spec", "containers")):
         # Behind the user's own: of two variables with one name the last one counts.

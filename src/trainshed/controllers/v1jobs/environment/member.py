@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from trainshed.controllers.v1jobs import naming, replicas
 from trainshed.controllers.v1jobs.replicas import Replica
@@ -24,6 +25,13 @@ class Member:
     """The one this pod is of."""
     index: int
     settings: Settings = DEFAULTS
+    shared: dict[str, JSON] = field(default_factory=dict)
+    """What all pods of the job are told alike, kept from one to the next: it may name every one of them."""
+
+    def once(self, name: str, find: Callable[[Member], JSON]) -> JSON:
+        if name not in self.shared:
+            self.shared[name] = find(self)
+        return self.shared[name]
 
     @property
     def job_name(self) -> str:

@@ -14,7 +14,7 @@ def variables(member: Member) -> list[Object]:
     has_scheduler = member.count("Scheduler") > 0
     identity = [variable("DMLC_WORKER_ID", member.index)] if member.is_worker else []
     return [
-        variable("MX_CONFIG", json.dumps(_config(member), separators=(",", ":"))),
+        variable("MX_CONFIG", _config(member)),
         variable("DMLC_PS_ROOT_PORT", _port(member, "Scheduler") if has_scheduler else 0),
         variable("DMLC_PS_ROOT_URI", member.host("Scheduler") if has_scheduler else ""),
         variable("DMLC_NUM_SERVER", member.count("Server")),
@@ -25,7 +25,17 @@ def variables(member: Member) -> list[Object]:
     ]
 
 
-def _config(member: Member) -> Object:
+def _config(member: Member) -> str:
+    everybody = member.once("everybody", lambda member: _written(_everybody(member)))
+    task = _written({"type": member.replica.label, "index": member.index})
+    return f'{everybody[:-1]},"task":{task}}}'
+
+
+def _written(value: Object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _everybody(member: Member) -> Object:
     ordered = sorted(member.replicas, key=lambda replica: replica.label)
     return {
         "cluster": {
@@ -36,7 +46,6 @@ def _config(member: Member) -> Object:
             for one in ordered
         },
         "labels": {one.label: text(one.template, "metadata", "annotations", _TUNER_KEY) for one in ordered},
-        "task": {"type": member.replica.label, "index": member.index},
     }
 
 

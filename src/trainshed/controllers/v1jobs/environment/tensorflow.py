@@ -15,15 +15,24 @@ def variables(member: Member) -> list[Object]:
     """None for a job of a single pod: it would wait for peers."""
     if replicas.total(one for one in member.replicas if one.is_known) == 1:
         return []
-    return [variable("TF_CONFIG", json.dumps(_config(member), separators=(",", ":")))]
+    return [variable("TF_CONFIG", _config(member))]
 
 
-def _config(member: Member) -> JSON:
-    cluster = {one.label: _endpoints(member, one) for one in member.replicas}
-    task = {"type": member.replica.label, "index": member.index}
+def _config(member: Member) -> str:
+    task = _written({"type": member.replica.label, "index": member.index})
     if is_true(member.job, "spec", "enableDynamicWorker"):
-        return {"cluster": _sparse(member, cluster), "task": task}
-    return {"cluster": dict(sorted(cluster.items())), "task": task, "environment": "cloud"}
+        sparse = _written(_sparse(member, member.once("cluster", _cluster)))
+        return f'{{"cluster":{sparse},"task":{task}}}'
+    cluster = member.once("written", lambda member: _written(_cluster(member)))
+    return f'{{"cluster":{cluster},"task":{task},"environment":"cloud"}}'
+
+
+def _written(value: JSON) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _cluster(member: Member) -> dict[str, list[str]]:
+    return dict(sorted((one.label, _endpoints(member, one)) for one in member.replicas))
 
 
 def _sparse(member: Member, cluster: dict[str, list[str]]) -> JSON:

@@ -21,8 +21,11 @@ def variables(member: Member) -> list[Object]:
 
 
 def _of_workers(member: Member) -> list[Object]:
-    hosts = [member.host("Worker", index) for index in range(member.total - 1)]
     return [
         variable("WORKER_PORT", member.port("Worker", _NO_PORT)),
-        variable("WORKER_ADDRS", ",".join(hosts)),
+        variable("WORKER_ADDRS", member.once("hosts", _hosts)),
     ]
+
+
+def _hosts(member: Member) -> str:
+    return ",".join(member.host("Worker", index) for index in range(member.total - 1))
