@@ -220,6 +220,15 @@ def test_each_resumption_gives_a_job_all_its_time_again() -> None:
     assert "Failed" not in world.run_policy(suspend=False).settle().conditions()
 
 
+def test_what_is_left_of_a_type_that_was_taken_out_of_a_job_goes() -> None:
+    world = running()
+    del world.job["spec"]["pytorchReplicaSpecs"]["Worker"]
+    world.settle().sweep().settle()
+    assert set(world.pods) == set(world.services) == {"j-master-0"}
+    assert world.conditions() == {"Created": "True", "Running": "True"}
+    assert "Worker" not in world.status["replicaStatuses"]
+
+
 def test_a_job_of_any_size_that_makes_sense_is_made_in_parts() -> None:
     world = World(JAX, None, Worker=700)
     assert len(world.plan().creates) == 2 * 100

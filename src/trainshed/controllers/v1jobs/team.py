@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 
 from trainshed.controllers.v1jobs import naming, podphases, replicas
 from trainshed.controllers.v1jobs.conditions import SUSPENDED
@@ -26,6 +27,8 @@ class Team:
     replicas: tuple[Replica, ...]
     pods: tuple[Object, ...]
     """Those that count."""
+    by_type: Mapping[str, dict[int, list[Object]]]
+    """The same, by the label of their type and by their index."""
     remnants: tuple[Object, ...]
     """Those of the time before the job was suspended, on their way out; they only keep their names."""
     settings: Settings
@@ -36,12 +39,14 @@ class Team:
 
     def of_type(self, replica: Replica) -> dict[int, list[Object]]:
         """The pods of a replica by their index; where there are several of one, somebody made some up."""
-        found: dict[int, list[Object]] = {}
-        for pod in self.pods:
-            index = podphases.index_of(self.family, pod)
-            if index is not None and text(pod, "metadata", "labels", naming.TYPE) == replica.label:
-                found.setdefault(index, []).append(pod)
-        return found
+        return self.by_type.get(replica.label, {})
+
+    def astray(self) -> Iterator[Object]:
+        """Pods of types that the job no longer has."""
+        wanted = {replica.label for replica in self.replicas}
+        for label, by_index in self.by_type.items():
+            if label not in wanted:
+                yield from chain.from_iterable(by_index.values())
 
 
 def gathered(seen: Observed, policy: RunPolicy, status: Object) -> Team:
@@ -55,10 +60,20 @@ def gathered(seen: Observed, policy: RunPolicy, status: Object) -> Team:
         policy,
         replicas.read(seen.family, seen.job),
         (*mine,),
+        _by_type(seen.family, mine),
         (*remnants,),
         seen.settings,
         any(map(_has_begun, mine)),
     )
+
+
+def _by_type(family: Family, pods: Iterable[Object]) -> dict[str, dict[int, list[Object]]]:
+    found: dict[str, dict[int, list[Object]]] = {}
+    for pod in pods:
+        index, type = podphases.index_of(family, pod), text(pod, "metadata", "labels", naming.TYPE)
+        if index is not None and type:
+            found.setdefault(type, {}).setdefault(index, []).append(pod)
+    return found
 
 
 def names(pods: Sequence[Object]) -> frozenset[str]:
