@@ -141,6 +141,7 @@ def test_an_object_for_another_namespace_is_refused_in_words(shed: Whole, name: 
         ((), "name what to read"),
         (("-f", "absent.yaml"), "cannot read absent.yaml"),
         (("-k", "."), "kustomize cannot build .: unable to find one of 'kustomization.yaml'"),
+        (("-k", "--help"), "there is no folder --help"),
         (("-f", "https://example.org/a.yaml"), "is not on this machine"),
     ],
 )
@@ -149,6 +150,40 @@ def test_what_cannot_be_read_at_all_is_wrong_usage(shed: Whole, words: tuple[str
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8", "POSIX"])
+def test_standard_input_that_is_no_text_is_wrong_usage(shed: Whole, locale: str) -> None:
+    command = f"printf 'kind: A\\ndata: \\377\\n' | LC_ALL={locale} {sys.executable} -m trainshed apply -f -"
+    ran = shed.run("sh", "-c", command)
+    assert (ran.code, ran.out) == (2, "")
+    [said] = ran.err.splitlines()
+    assert said.startswith(
+        "Error: standard input is not text: line 2 has invalid UTF-8 at byte 14. Hint: save"
+    )
+
+
+def test_closed_standard_input_is_wrong_usage(shed: Whole) -> None:
+    ran = shed.run("sh", "-c", f"{sys.executable} -m trainshed apply -f - <&-")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("Error: standard input is closed. Hint: ")
+
+
+def test_a_process_substitution_is_applied(shed: Whole, name: str) -> None:
+    made = f"<(echo '{json.dumps(a_map(name))}')"
+    ran = shed.run("bash", "-c", f"{sys.executable} -m trainshed apply -f {made}")
+    assert (ran.code, ran.out) == (0, f"configmap/{name} created\n"), ran
+
+
+def test_preview_warns_of_keys_that_occur_twice(shed: Whole, tmp_path: Path) -> None:
+    job = EXAMPLES / "03-checkpoints" / "recovery" / "trainjob.yaml"
+    file = tmp_path / "twice.yaml"
+    file.write_text(job.read_text().rstrip() + "\nkind: TrainJob\n")
+    ran = shed.trainshed("preview", "-f", str(file), "-f", str(job.with_name("runtime.yaml")))
+    assert ran.code == 0, ran
+    line = len(file.read_text().splitlines())
+    told = f'warning: {file}: line {line}: key "kind" already set in map; the last one counts'
+    assert told in ran.err.splitlines()
 
 
 def test_apply_starts_what_runs_jobs(tmp_path: Path) -> None:

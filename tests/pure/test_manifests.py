@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,79 @@ def test_what_is_not_there_is_named_with_what_to_do(tmp_path: Path) -> None:
         with pytest.raises(CannotRead, match=words) as why:
             sources.gather([source])
         assert hint in why.value.hint
+
+
+def test_invalid_utf8_is_told_with_its_line_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_bytes(b"kind: A\ndata: \xff\n")
+    with pytest.raises(CannotRead, match=r"x\.yaml is not text: line 2 has invalid UTF-8 at byte 14$") as why:
+        sources.gather([str(tmp_path)])
+    assert "UTF-8" in why.value.hint
+
+
+def test_any_end_of_line_is_one(tmp_path: Path) -> None:
+    for end in ("\r\n", "\r"):
+        (tmp_path / "x.yaml").write_bytes(f"{MAP % 'a'}---\n{MAP % 'b'}".replace("\n", end).encode())
+        assert named(sources.gather([str(tmp_path)])) == ["a", "b"]
+
+
+def test_what_is_no_file_in_a_folder_is_told_and_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(MAP % "good")
+    (tmp_path / "linked.yaml").symlink_to("good.yaml")
+    (tmp_path / "lost.yaml").symlink_to("nowhere.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    os.mkfifo(tmp_path / "pipe.yaml")
+    found = sources.gather([str(tmp_path)])
+    assert named(found) == ["good", "good"]
+    assert [(one.origin, one.why) for one in found if isinstance(one, Unreadable)] == [
+        (f"{tmp_path}/lost.yaml", "it is a link to nowhere.yaml, which is not there; mend or remove it"),
+        (
+            f"{tmp_path}/pipe.yaml",
+            "it is no file but a pipe, socket or device; to read it, name it itself with -f",
+        ),
+    ]
+    with pytest.raises(CannotRead, match=r"lost\.yaml: it is a link to nowhere"):
+        manifests.read(tmp_path)
+
+
+def test_a_named_pipe_without_a_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifests, "PATIENCE", 0.2)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CannotRead, match=r"nobody wrote to the pipe .*/pipe within 0 s") as why:
+        sources.gather([str(tmp_path / "pipe")])
+    assert "-f -" in why.value.hint
+
+
+def test_a_named_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    many = "---\n".join(MAP % f"m{number}" for number in range(3000))  # more than a pipe holds
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit((tmp_path / "pipe").write_text, many)
+        found = sources.gather([str(tmp_path / "pipe")])
+        writing.result(30)
+    assert len(named(found)) == 3000
+
+
+def test_a_process_substitution_is_read_even_if_it_is_over(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, (MAP % "a").encode())
+        os.close(writing)
+        assert named(sources.gather([f"/dev/fd/{reading}"])) == ["a"]
+        assert sources.gather([f"/dev/fd/{reading}"]) == []
+    finally:
+        os.close(reading)
+
+
+def test_a_folder_is_no_option_of_kustomize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tool = tmp_path / "kustomize"
+    tool.write_text('#!/bin/sh\necho "$2"\n')
+    tool.chmod(0o755)
+    with pytest.raises(CannotRead, match=r"^there is no folder --help$") as why:
+        kustomizing.build("--help", which=lambda program: str(tool))
+    assert why.value.hint == "-k takes the folder of a kustomization.yaml"
+    Path("--help").mkdir()
+    assert kustomizing.build("--help", which=lambda program: str(tool)) == "./--help\n"
 
 
 def test_a_kustomization_is_not_taken_for_a_manifest(tmp_path: Path) -> None:

@@ -60,9 +60,12 @@ def _documents(file: Path) -> list[Object]:
     from trainshed.jobs import manifests
 
     try:
-        return manifests.read(file)
+        found = manifests.read(file)
     except manifests.CannotRead as error:
-        raise Trouble(str(error), "", WRONG_USAGE) from error
+        raise Trouble(str(error), error.hint, WRONG_USAGE) from error
+    for origin, repeated in {(one.origin, repeated): None for one in found for repeated in one.repeated}:
+        print(f"warning: {origin}: {repeated}; the last one counts", file=sys.stderr)
+    return [one.object for one in found]
 
 
 def _shown(jobs: Sequence[Object], documents: Sequence[Object], where: Target) -> list[Preview]:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from trainshed.jobs.manifests import CannotRead
 
@@ -17,16 +18,31 @@ _LOGGED = re.compile(r'E\d{4} [^\]]*\] "command failed" err="(.*)"')
 
 def build(folder: str, which: Callable[[str], str | None] = shutil.which) -> str:
     """The manifests of a folder with a kustomization, or of a URL kustomize knows. Raises `CannotRead`."""
-    command = [*_tool(which), folder]
+    command = [*_tool(which), _argument(folder)]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=_SECONDS, check=False
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise CannotRead(f"kustomize was not done with {folder} after {_SECONDS:.0f} s") from error
     if done.returncode:
         raise CannotRead(f"kustomize cannot build {folder}: {_why(done.stderr)}")
     return done.stdout
+
+
+def _argument(folder: str) -> str:
+    """The folder as a word that is no option of the program."""
+    if not folder.startswith("-"):
+        return folder
+    if not Path(folder).is_dir():
+        raise CannotRead(f"there is no folder {folder}", "-k takes the folder of a kustomization.yaml")
+    return f"./{folder}"
 
 
 def _tool(which: Callable[[str], str | None]) -> Sequence[str]:

@@ -6,7 +6,9 @@ A document that cannot be read hides none of its neighbours: `parse` says of eac
 from __future__ import annotations
 
 import json
+import os
 import re
+import select
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +19,9 @@ from trainshed.kube.objects import JSON, Object
 
 STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
+PATIENCE = 10.0
+"""Seconds that the writer of a named pipe has to open it."""
+_SLICE = 0.05
 _BREAKS = "\n\r\x85\u2028\u2029"
 _MARK = re.compile(rf"(?<![^{_BREAKS}])(---|\.\.\.)(?=[ \t{_BREAKS}]|\Z)")
 """Where a document begins or ends; no text in a document may have such a line at its margin."""
@@ -49,30 +54,94 @@ class Unreadable:
 Parsed = Document | Unreadable
 
 
-def read(file: Path) -> list[Object]:
-    """The objects in a file, or in all manifests of a folder; `-` is standard input. Raises `CannotRead`."""
+def read(file: Path) -> list[Document]:
+    """What is in a file, or in all manifests of a folder; `-` is standard input. Raises `CannotRead`."""
     found = [parsed for path in files(file) for parsed in parse(content(path), str(path))]
-    for wrong in found:
+    for wrong in (*unfit(file), *found):
         if isinstance(wrong, Unreadable):
             raise CannotRead(f"{wrong.origin}: {wrong.why}")
-    return [parsed.object for parsed in found if isinstance(parsed, Document)]
+    return [parsed for parsed in found if isinstance(parsed, Document)]
 
 
 def files(place: Path, *, recursive: bool = False) -> list[Path]:
     """The manifests of a folder in the order of their names; of anything else itself."""
+    return [path for path in _inside(place, recursive) if path.is_file()] if place.is_dir() else [place]
+
+
+def unfit(place: Path, *, recursive: bool = False) -> list[Unreadable]:
+    """What is called like a manifest in a folder and is none: links to nothing, pipes, sockets, devices."""
     if not place.is_dir():
-        return [place]
-    inside = place.rglob("*") if recursive else place.iterdir()
-    return sorted(path for path in inside if path.suffix in SUFFIXES and path.is_file())
+        return []
+    inside = _inside(place, recursive)
+    return [
+        Unreadable(str(path), _unfit(path)) for path in inside if not path.is_file() and not path.is_dir()
+    ]
+
+
+def _inside(place: Path, recursive: bool) -> list[Path]:
+    try:
+        inside = place.rglob("*") if recursive else place.iterdir()
+        return sorted(path for path in inside if path.suffix in SUFFIXES)
+    except OSError as error:
+        raise CannotRead(f"cannot read {place}: {error.strerror}") from error
+
+
+def _unfit(path: Path) -> str:
+    if path.is_symlink() and not path.exists():
+        return f"it is a link to {os.readlink(path)}, which is not there; mend or remove it"
+    return "it is no file but a pipe, socket or device; to read it, name it itself with -f"
 
 
 def content(file: Path) -> str:
+    """The text of a file, a pipe or standard input."""
+    shown = "standard input" if str(file) == STDIN else str(file)
     try:
-        return sys.stdin.read() if str(file) == STDIN else file.read_text(encoding="utf-8")
+        data = _stdin() if str(file) == STDIN else _bytes(file)
+        text = data.decode()
     except OSError as error:
-        raise CannotRead(f"cannot read {file}: {error.strerror}") from error
+        raise CannotRead(f"cannot read {shown}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise CannotRead(f"{file} is not text: invalid UTF-8 at byte {error.start}") from error
+        line = data.count(b"\n", 0, error.start) + 1
+        why = f"{shown} is not text: line {line} has invalid UTF-8 at byte {error.start}"
+        raise CannotRead(why, "save it as UTF-8; iconv -t utf-8 -f <its encoding> does so") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise CannotRead("standard input is closed", "pipe manifests into it, or name a file with -f")
+    return sys.stdin.buffer.read()
+
+
+def _bytes(file: Path) -> bytes:
+    # Only a pipe that has a name can lack a writer; that of a process substitution is open at both ends.
+    return _from_pipe(file) if Path(os.path.realpath(file)).is_fifo() else file.read_bytes()
+
+
+def _from_pipe(file: Path) -> bytes:
+    """All that is written to a named pipe, if somebody opens it in time; however slow they are then."""
+    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        first = _awaited(pipe.fileno())
+        if first is None:
+            why = f"nobody wrote to the pipe {file} within {PATIENCE:.0f} s"
+            raise CannotRead(why, "start what writes to it, or pipe that into -f -")
+        os.set_blocking(pipe.fileno(), True)
+        return first + pipe.read()
+
+
+def _awaited(pipe: int) -> bytes | None:
+    """What came first from a pipe, maybe nothing yet; None if nobody opened its other end."""
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    for _ in range(int(PATIENCE / _SLICE)):
+        is_told = bool(poll.poll(_SLICE * 1000))
+        try:
+            first = os.read(pipe, 65536)
+        except BlockingIOError:  # somebody is there and has not written yet
+            return b""
+        if first or is_told:
+            return first
+    return None
 
 
 # --- pure: text -> documents ------------------------------------------------------------------------------
@@ -100,7 +169,7 @@ def pieces(text: str) -> Iterator[tuple[int, str]]:
 
 def _yaml(text: str, origin: str) -> Iterator[Parsed]:
     for start, piece in pieces(text):
-        if _says_nothing(piece):
+        if says_nothing(piece):
             continue
         # Empty lines in front, so that complaints count lines as the file does.
         data = ("\n" * text.count("\n", 0, start) + piece).encode()
@@ -114,7 +183,7 @@ def _yaml(text: str, origin: str) -> Iterator[Parsed]:
         yield from _objects(value, origin, tuple(repeated))
 
 
-def _says_nothing(piece: str) -> bool:
+def says_nothing(piece: str) -> bool:
     """Whether there are only marks, blank lines, comments and directives."""
     return all(line.strip()[:1] in ("", "#", "%") for line in _MARK.sub("", piece).splitlines())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from trainshed.jobs import kustomizing, manifests, repositories
@@ -29,6 +30,8 @@ def _named(source: str, recursive: bool) -> Iterator[Parsed]:
         with _local(source) as (path, shown):
             for file in _files(path, shown, recursive):
                 yield from manifests.parse(manifests.content(file), _shown(file, path, shown))
+            for wrong in manifests.unfit(Path(path), recursive=recursive):
+                yield replace(wrong, origin=_shown(Path(wrong.origin), path, shown))
 
 
 def _overlay(source: str) -> Iterator[Parsed]:
@@ -57,7 +60,7 @@ def _local(source: str) -> Iterator[tuple[str, str]]:
 def _files(path: str, shown: str, recursive: bool) -> list[Path]:
     place = Path(path)
     found = manifests.files(place, recursive=recursive)
-    if not found:
+    if not found and not manifests.unfit(place, recursive=recursive):
         below = "" if recursive else "those of folders in it are read with -R"
         raise CannotRead(f"there are no {', '.join(manifests.SUFFIXES)} files in {shown}", below)
     return found
