@@ -19,7 +19,10 @@ from trainshed.backend.joblines.runs import Choice, Live, Run
 from trainshed.backend.rows import Row
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
+from trainshed.client.requests import Where
+from trainshed.jobs import summary
 from trainshed.kube import faults
+from trainshed.kube.objects import text
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +57,7 @@ class Feed:
         await self.index.synced.wait()
         with self.index.heard(self.row.uid) as bell:
             async with asyncio.TaskGroup() as group:
-                await self._read_kept()
+                await self._read_gone()
                 await self._until_over(group, bell)
                 for reader in [*self._readers]:
                     reader.cancel()
@@ -97,12 +100,27 @@ class Feed:
 
     # --- reading ---
 
-    async def _read_kept(self) -> None:
+    async def _read_gone(self) -> None:
+        """What is kept of pods that the server knows no more.
+
+        The index may not know yet of a run that has a file, nor of its pod: taken for one of the past, it
+        would be read only as far as it goes now.
+        """
+        where = Where(labels=f"{summary.JOBSET_NAME}={self.row.name}")
+        try:
+            found = await self.client.list("pods", self.row.namespace, where)
+        except (faults.Fault, Failure) as trouble:
+            log.info("lines of earlier pods of %s come at the end: %s", self.row.name, trouble)
+        else:
+            await self._read_kept(frozenset(text(pod, "metadata", "uid") for pod in found.items))
+
+    async def _read_kept(self, present: frozenset[str] = frozenset()) -> None:
         """Runs whose pods are gone, one after the other."""
         there = {live.run.key for live in self._live()}
         for found in await self.attic.runs(self.row, self.choice):
-            if found.run.key not in there and found.run.key not in self._begun:
-                self._begun.add(found.run.key)
+            key = found.run.key
+            if key not in there and key not in self._begun and found.run.pod_uid not in present:
+                self._begun.add(key)
                 await self._read_file(found)
 
     async def _read_file(self, found: KeptRun) -> None:
