@@ -254,9 +254,49 @@ def test_who_belongs_to_a_job_is_found_once_for_all_its_pods(
 
 
 def test_a_job_beyond_all_reason_is_told_so() -> None:
-    plan = World(JAX, None, Worker=2**31 - 1).plan()
-    assert (plan.creates, plan.status) == ((), None)
-    assert [event.reason for event in plan.events] == ["TooManyReplicas"]
+    world = World(JAX, None, Worker=2**31 - 1).settle()
+    assert world.pods == {}
+    assert why(world) == "JAXJob j asks for 2147483647 pods; lower its replicas to 1000 at most"
+    assert world.reasons("Warning") == ["TooManyReplicas", "JAXJobFailed"]
+
+
+def test_a_job_that_is_made_too_large_while_it_runs_fails_in_words() -> None:
+    world = running(JAX, Worker=1).scale("Worker", 1001).settle()
+    assert why(world).startswith("JAXJob j asks for 1001 pods; ")
+
+
+# --- pods that cannot be made -----------------------------------------------------------------------------
+
+
+def test_a_type_that_no_pod_can_be_named_after_is_told_of_until_it_is_gone() -> None:
+    world = a_world(TENSORFLOW, **{"Worker": 1, "Foo Bar/ü": 1})
+    words = (
+        'replica type "Foo Bar/ü" cannot be part of a pod\'s name and labels; rename it, '
+        "in letters, digits and '-', or take it out"
+    )
+    assert set(world.pods) == set(world.services) == {"j-worker-0"}
+    assert [event.message for event in world.events] == [f"Error creating: {words}"]
+    assert world.condition("Created")["message"] == f"TFJob j is created. Pods cannot be made: {words}"
+    del world.job["spec"]["tfReplicaSpecs"]["Foo Bar/ü"]
+    assert world.settle().condition("Created")["message"] == "TFJob j is created."
+
+
+@pytest.mark.parametrize(
+    ("family", "type", "name"),
+    [(PYTORCH, "Worker", "init-pytorch"), (MPI, "Launcher", "kubectl-delivery")],
+    ids=["PyTorchJob", "MPIJob"],
+)
+def test_a_container_of_the_user_s_with_a_name_that_is_added_is_told_of(
+    family: Family, type: str, name: str
+) -> None:
+    world = World(family, None, **{family.types[0]: 1, "Worker": 1})
+    spec = world.job["spec"][family.replicas][type]["template"]["spec"]
+    spec["initContainers"] = [{"name": name, "image": "i"}]
+    said = world.settle().condition("Created")["message"]
+    assert said.endswith(
+        f'container "{name}" of {type} has the name of one that is added to its pods; rename yours'
+    )
+    assert world.reasons("Warning") == ["FailedCreatePod"]
 
 
 # --- time to live -----------------------------------------------------------------------------------------

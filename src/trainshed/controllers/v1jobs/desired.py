@@ -72,7 +72,8 @@ def _plan(seen: Observed, policy: RunPolicy) -> Plan:
     known = team.gathered(seen, policy, draft.status)
     if (total := replicas.total(known.replicas)) > MOST:
         words = f"{seen.family.kind} {draft.name} asks for {total} pods; lower its replicas to {MOST} at most"
-        return Plan(events=(Event("Warning", "TooManyReplicas", words, words),))
+        draft.fail(words, "Warning")
+        return _said(draft, NOTHING, Event("Warning", "TooManyReplicas", words, words))
     return _unfinished(seen, known, draft)
 
 
@@ -107,6 +108,8 @@ class _Work:
     deletes: list[Object] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     counts: dict[str, Count] = field(default_factory=dict)
+    refusals: list[str] = field(default_factory=list)
+    """Why pods cannot be made before the job is changed."""
 
 
 def _unfinished(seen: Observed, known: Team, draft: Draft) -> Plan:
@@ -124,6 +127,7 @@ def _unfinished(seen: Observed, known: Team, draft: Draft) -> Plan:
         _look_after(known, replica, draft, work, is_idle=is_idle)
     if not is_idle:
         work.deletes += (pod for pod in known.astray() if not podphases.is_leaving(pod))
+    draft.lack(work.refusals)
     draft.count(work.counts)
     judging.judge(known.family, draft, Standing(known.replicas, work.counts, _first_worker_succeeded(known)))
     draft.explain(verdicts.first_failure(known))
@@ -213,9 +217,9 @@ def _missing(
         try:
             yield pods.of(known, replica, index)
         except CannotFurnish as refusal:
-            work.events.append(
-                Event("Warning", "FailedCreatePod", f"Error creating: {refusal}", str(refusal))
-            )
+            words = str(refusal)
+            work.refusals.append(words)
+            work.events.append(Event("Warning", "FailedCreatePod", f"Error creating: {words}", words))
             return
         if warning := pods.warning(known.family, replica):
             work.events.append(warning)
@@ -258,7 +262,7 @@ def _wanted(known: Team) -> Iterator[tuple[str, Replica, int]]:
 def _missing_services(seen: Observed, known: Team) -> Iterator[Object]:
     there = team.names(seen.services)
     for name, replica, index in _wanted(known):
-        if name not in there:
+        if name not in there and pods.can_be_called(replica, name):
             yield services.of(known.family, known.job, replica, index)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from trainshed.controllers.v1jobs import environment, gangs, naming
+from trainshed.controllers.v1jobs.environment import CannotFurnish
 from trainshed.controllers.v1jobs.plan import Event
 from trainshed.controllers.v1jobs.replicas import Replica
 from trainshed.controllers.v1jobs.team import Team
 from trainshed.kinds.kubeflow.families import MPI, Family
-from trainshed.kinds.reading import mapping, texts
-from trainshed.kube import owners
+from trainshed.kinds.reading import entries, mapping, texts
+from trainshed.kube import names, owners
 from trainshed.kube.objects import Object, copied, text
 
 API_VERSION = "kubeflow.org/v1"
@@ -23,10 +26,39 @@ def of(team: Team, replica: Replica, index: int) -> Object:
         "metadata": _metadata(team, replica, index, mapping(template, "metadata")),
         "spec": mapping(template, "spec"),
     }
+    _check_name(replica, text(pod, "metadata", "name"))
+    given = _containers(pod)
     pod["spec"]["restartPolicy"] = "Never" if replica.policy == "ExitCode" else replica.policy
     environment.furnish(job, family, team.replicas, replica, index, pod, team.settings, team.shared)
+    _check_containers(replica, given, _containers(pod))
     gangs.mark(team, pod)
     return pod
+
+
+def can_be_called(replica: Replica, name: str) -> bool:
+    return names.label_value(replica.label) is None and names.dns_subdomain(name) is None
+
+
+def _check_name(replica: Replica, name: str) -> None:
+    if not can_be_called(replica, name):
+        raise CannotFurnish(
+            f'replica type "{replica.type}" cannot be part of a pod\'s name and labels; rename it, '
+            "in letters, digits and '-', or take it out"
+        )
+
+
+def _check_containers(replica: Replica, before: Counter[str], after: Counter[str]) -> None:
+    """What is added may have a name that the user has given to a container."""
+    if clashes := [name for name in before if after[name] > before[name]]:
+        raise CannotFurnish(
+            f'container "{clashes[0]}" of {replica.type} has the name of one that is added to its pods; '
+            "rename yours"
+        )
+
+
+def _containers(pod: Object) -> Counter[str]:
+    parts = ("initContainers", "containers")
+    return Counter(text(one, "name") for part in parts for one in entries(pod, "spec", part))
 
 
 def owner_of(family: Family, job: Object) -> Object:

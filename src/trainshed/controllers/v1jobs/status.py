@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal
 
@@ -24,6 +24,7 @@ from trainshed.kube.ages import timestamp
 from trainshed.kube.objects import Object, copied, text
 
 _RESUMED: Final = "Resumed"
+_LACKING: Final = " Pods cannot be made: "
 
 
 class Draft:
@@ -56,6 +57,16 @@ class Draft:
         return None if wanted == self.before else wanted
 
     # --- what is said ---
+
+    def lack(self, whys: Sequence[str]) -> None:
+        """Say why pods are missing that the others may wait for; no end, as the job may yet be changed."""
+        created = lists.find(self.conditions, CREATED)
+        if created is None:
+            return
+        said = text(created, "message").partition(_LACKING)[0]
+        wanted = f"{said}{_LACKING}{'; '.join(whys)}" if whys else said
+        if wanted != text(created, "message"):
+            created |= {"message": wanted, "lastUpdateTime": self.now}
 
     def begin(self) -> None:
         """The job's time counts from now, unless it does already."""
