@@ -128,3 +128,28 @@ def test_results_do_not_go_among_their_sources(place: Place, tmp_path: Path) -> 
     (tmp_path / "job.yaml").write_text(JOB)
     done = converted(place, str(tmp_path), "-o", str(tmp_path / "inside"), code=2)
     assert "is inside of" in done.stderr
+
+
+def test_line_ends_of_neighbours_and_the_mode_of_a_file_stay(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "both.yaml"
+    other = b"kind: ConfigMap\r\nmetadata: {name: a}\r\n---\r\n"
+    file.write_bytes(other + JOB.encode())
+    file.chmod(0o640)
+    converted(place, str(file), "-i", "-q")
+    assert b"kind: TrainJob" in file.read_bytes()
+    assert file.read_bytes().startswith(other)
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["both.yaml"]
+
+
+def test_what_is_not_text_is_told_in_one_line(place: Place) -> None:
+    done = subprocess.run(
+        place.command("convert", "-"),
+        input=b"kind: \xff\n",
+        capture_output=True,
+        timeout=90,
+        env=place.surroundings(),
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.decode().splitlines()
+    assert "standard input is not text: invalid UTF-8 at byte 6" in line

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -153,11 +155,31 @@ def _write_below(folder: Path, found: Sequence[Converted], sources: Sequence[str
 
 
 def _write(file: Path, text: str) -> None:
+    """All of it or nothing: whoever stops this keeps what was there."""
+    file = file.resolve()  # what a link leads to is replaced, not the link
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        with NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}-", delete=False) as made:
+            try:
+                made.write(text.encode())
+                made.close()
+                _take_mode(file, Path(made.name))
+                os.replace(made.name, file)
+            except BaseException:
+                os.unlink(made.name)
+                raise
     except OSError as error:
         raise trouble.from_os(error, file) from error
+
+
+def _take_mode(file: Path, made: Path) -> None:
+    """That of the file it takes the place of, or that of any new file."""
+    if file.exists():
+        shutil.copymode(file, made)
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        made.chmod(0o666 & ~mask)
 
 
 def _copy(file: Path, target: Path) -> None:

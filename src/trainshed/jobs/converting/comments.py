@@ -17,10 +17,15 @@ from trainshed.jobs.converting.writing import Line
 from trainshed.kube.objects import JSON
 
 Place = Literal["above", "beside", "below"]
+Home = tuple[int, Path]
+"""Which of the new documents, and where in it."""
+Shelf = dict[str, None]
+"""Comments of one place, each once."""
 _MARK: Final = re.compile(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
 _HEADER: Final = re.compile(r"[|>][0-9+-]*[ \t]+(#.*)")
-_MOST_LOOKS: Final = 5_000_000
-"""Of comments for their fields; where it would take more, they all stand on top."""
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MOST_LOOKS: Final = 200_000
+"""Of a document's comments for their fields; those it would take more for stand on top."""
 _HOMES: Final = {
     "replicas": "numNodes",
     "nprocPerNode": "numProcPerNode",
@@ -93,6 +98,7 @@ def _marks(text: str) -> Iterator[tuple[int, int, str, bool]]:
     """Line, column, words and whether nothing else is on the line, of each comment."""
     inside = sorted(_scalars(text))
     starts = [start for start, _ in inside]
+    line, counted = 0, 0
     for match in _MARK.finditer(text):
         at = match.start()
         nearest = bisect_left(starts, at + 1) - 1
@@ -100,12 +106,13 @@ def _marks(text: str) -> Iterator[tuple[int, int, str, bool]]:
             continue
         begin = text.rfind("\n", 0, at) + 1
         head = text[begin:at]
-        yield text.count("\n", 0, at), len(head), match.group().rstrip(), head.strip(" \t-") == ""
+        line, counted = line + text.count("\n", counted, at), at
+        yield line, len(head), match.group().rstrip(), head.strip(" \t-") == ""
 
 
 def _scalars(text: str) -> Iterator[tuple[int, int]]:
     """Where texts and numbers stand: a mark in one of them begins no comment."""
-    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+    for token in yaml.scan(text, Loader=_LOADER):
         if isinstance(token, yaml.ScalarToken):
             yield token.start_mark.index, token.end_mark.index
 
@@ -117,7 +124,7 @@ def _is_header(text: str, at: int, start: int) -> bool:
 
 
 def _spots(text: str) -> Iterator[_Spot]:
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    node = yaml.compose(text, Loader=_LOADER)
     waiting: list[tuple[Path, yaml.Node]] = [((), node)] if node is not None else []
     seen: set[int] = set()
     while waiting:
@@ -146,27 +153,15 @@ def woven(
     documents: Sequence[Sequence[Line]], old: JSON, new: Sequence[JSON], found: Sequence[Comment]
 ) -> str:
     """The documents' lines with all comments: at their field where it is still there, else on top."""
-    homes = [dict(_entries(document)) for document in new]
-    above: dict[tuple[int, Path], list[str]] = {}
-    beside: dict[tuple[int, Path], list[str]] = {}
-    below: dict[tuple[int, Path], list[str]] = {}
-    shelves: Mapping[Place, dict[tuple[int, Path], list[str]]] = {
-        "above": above,
-        "beside": beside,
-        "below": below,
-    }
-    loose = []
-    is_much = len(found) * sum(map(len, homes)) > _MOST_LOOKS
+    homes, loose = Homes(old, new), Shelf()
+    shelves: dict[Place, dict[Home, Shelf]] = {"above": {}, "beside": {}, "below": {}}
     for comment in found:
-        home = None if is_much else _home(comment.path, old, homes)
-        if home is None:
-            loose.append(_displaced(comment))
-        elif comment.text not in (shelf := shelves[comment.place].setdefault(home, [])):
-            shelf.append(comment.text)
+        home = homes.of(comment.path)
+        shelf = loose if home is None else shelves[comment.place].setdefault(home, Shelf())
+        shelf[_displaced(comment) if home is None else comment.text] = None
     # Behind what stands on top anyway: that is often a licence.
-    above.setdefault((0, documents[0][0].paths[0]), []).extend(dict.fromkeys(loose))
-    written = [_written(index, lines, above, beside, below) for index, lines in enumerate(documents)]
-    return "---\n".join(written)
+    shelves["above"].setdefault((0, documents[0][0].paths[0]), Shelf()).update(loose)
+    return "---\n".join(_written(index, lines, shelves) for index, lines in enumerate(documents))
 
 
 def _displaced(comment: Comment) -> str:
@@ -176,32 +171,32 @@ def _displaced(comment: Comment) -> str:
 def _written(
     index: int,
     lines: Sequence[Line],
-    above: Mapping[tuple[int, Path], list[str]],
-    beside: Mapping[tuple[int, Path], list[str]],
-    below: Mapping[tuple[int, Path], list[str]],
+    shelves: Mapping[Place, Mapping[Home, Shelf]],
 ) -> str:
     written: list[str] = []
-    last = {path: at for at, line in enumerate(lines) for path in _within(lines, at)}
-    ends: dict[int, list[tuple[str, str]]] = {}
-    for (document, path), words in below.items():
-        if document == index:
-            start = next(line for line in lines if path in line.paths)
-            ends.setdefault(last[path], []).extend((start.indent, word) for word in words)
+    ends = _ends(lines, {path: words for (at, path), words in shelves["below"].items() if at == index})
     for at, line in enumerate(lines):
         own = [(index, path) for path in line.paths]
-        written += [f"{line.indent}{words}" for key in own for words in above.get(key, ())]
-        notes = [words for key in own for words in beside.get(key, ())]
+        written += [f"{line.indent}{words}" for key in own for words in shelves["above"].get(key, ())]
+        notes = [words for key in own for words in shelves["beside"].get(key, ())]
         written.append(f"{line.text}  {' '.join(notes)}" if notes else line.text)
         written += [f"{indent}{words}" for indent, words in ends.get(at, ())]
     return "".join(f"{line}\n" for line in written)
 
 
-def _within(lines: Sequence[Line], at: int) -> Iterator[Path]:
-    """All paths that reach to a line: of the last field that began, and of those it is part of."""
-    while at > 0 and not lines[at].paths:
-        at -= 1
-    for path in lines[at].paths:
-        yield from (path[:length] for length in range(1, len(path) + 1))
+def _ends(lines: Sequence[Line], below: Mapping[Path, Shelf]) -> dict[int, list[tuple[str, str]]]:
+    """Comments that stand behind the last line of a field, by that line, with how far they are indented."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    if not below:
+        return found
+    last, starts, paths = dict[Path, int](), dict[Path, str](), tuple[Path, ...]()
+    for at, line in enumerate(lines):
+        paths = line.paths or paths  # a line of a longer text is still part of the last field that began
+        starts.update(dict.fromkeys(line.paths, line.indent))
+        last.update((path[:length], at) for path in paths for length in range(1, len(path) + 1))
+    for path, shelf in below.items():
+        found.setdefault(last[path], []).extend((starts[path], words) for words in shelf)
+    return found
 
 
 def _entries(value: JSON, path: Path = ()) -> Iterator[tuple[Path, JSON]]:
@@ -211,25 +206,40 @@ def _entries(value: JSON, path: Path = ()) -> Iterator[tuple[Path, JSON]]:
         yield from _entries(item, (*path, key))
 
 
-def _home(path: Path, old: JSON, homes: Sequence[Mapping[Path, JSON]]) -> tuple[int, Path] | None:
-    """Where a field is now: the same words for the same value in the surroundings that are most alike."""
-    if not path:
-        return None
-    value = _value(old, path)
-    every = [
-        (index, other) for index, found in enumerate(homes) for other in found if _is_called(path, other)
-    ]
-    same = [(index, other) for index, other in every if homes[index][other] == value]
-    best = max(same or every, key=lambda one: (_likeness(path, one[1]), -one[0]), default=None)
-    if best is None or (not same and not _is_certain(path, best[1])):
-        return None
-    return best
+class Homes:
+    """Where fields are now."""
+
+    def __init__(self, old: JSON, new: Sequence[JSON]) -> None:
+        self._old = old
+        self._named: dict[tuple[str, bool], list[tuple[Home, JSON]]] = {}
+        self._known: dict[Path, Home | None] = {(): None}
+        self._looks = _MOST_LOOKS
+        for index, document in enumerate(new):
+            for path, value in _entries(document):
+                self._named.setdefault(_called(path), []).append(((index, path), value))
+
+    def of(self, path: Path) -> Home | None:
+        if path not in self._known:
+            self._known[path] = self._sought(path)
+        return self._known[path]
+
+    def _sought(self, path: Path) -> Home | None:
+        """The same words for the same value in the surroundings that are most alike."""
+        name, is_item = _called(path)
+        every = [*self._named.get((name, is_item), ()), *self._named.get((_HOMES.get(name, ""), is_item), ())]
+        self._looks -= len(every)
+        if self._looks < 0:
+            return None
+        value = _value(self._old, path)
+        same = [home for home, other in every if other == value]
+        chosen = same or [home for home, _ in every]
+        best = max(chosen, key=lambda home: (_likeness(path, home[1]), -home[0]), default=None)
+        return None if best is None or (not same and not _is_certain(path, best[1])) else best
 
 
-def _is_called(path: Path, other: Path) -> bool:
-    mine = next(step for step in reversed(path) if isinstance(step, str))
-    theirs = next(step for step in reversed(other) if isinstance(step, str))
-    return isinstance(path[-1], int) == isinstance(other[-1], int) and theirs in (mine, _HOMES.get(mine))
+def _called(path: Path) -> tuple[str, bool]:
+    """The last name in a path, and whether it is of an item of that."""
+    return next((step for step in reversed(path) if isinstance(step, str)), ""), isinstance(path[-1], int)
 
 
 def _is_certain(path: Path, other: Path) -> bool:

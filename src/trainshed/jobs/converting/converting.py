@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from trainshed.jobs.converting import differences, legacy, lists, overrides, pods, shapes, topology
+from trainshed.jobs.converting import budgets, differences, legacy, lists, overrides, pods, shapes, topology
+from trainshed.jobs.converting.budgets import Budget
 from trainshed.jobs.converting.findings import Finding, Findings
 from trainshed.kinds.kubeflow import late_checks, validate
 from trainshed.kinds.kubeflow.families import FAMILIES, MPI, Family
@@ -34,12 +35,22 @@ class Conversion:
     """How many objects became others."""
 
 
-def convert(documents: Sequence[JSON]) -> Conversion:
-    """What takes the place of the documents, in order, and all there is to say about it."""
+def convert(documents: Sequence[JSON], budget: Budget | None = None) -> Conversion:
+    """What takes the place of the documents, in order, and all there is to say about it.
+
+    Raises `TooMuch` where a budget is given and does not suffice.
+    """
+    for document in documents if budget is not None else ():
+        spend(budget, document)
     found = [one(document) for document in documents]
     made = tuple(document for each in found for document in each.documents)
     findings = [finding for each in found for finding in each.findings]
     return Conversion(made, (*findings, *namesakes(documents, made)), sum(each.converted for each in found))
+
+
+def spend(budget: Budget | None, document: JSON) -> None:
+    if budget is not None:
+        budget.spend(budgets.size(document) + budgets.PER_POD * weight(document))
 
 
 def one(document: JSON) -> Conversion:
@@ -167,6 +178,8 @@ def weight(document: JSON) -> int:
     if family is None:
         return sum(map(weight, lists.items(document))) if lists.is_list(document) else 0
     parts = topology.parts(family, document)
+    if sum(part.count for part in parts) > _MOST_PODS:
+        return 0  # it is not converted
     containers = sum(len(entries(part.template, "spec", "containers")) for part in parts)
     return sum(part.count for part in parts) * max(1, containers)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 Verdict = Literal["not converted", "not carried over", "behaves differently", "not needed"]
 Step = str | int
+_LONGEST: Final = 1000
+"""Characters of a field that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Findings:
 
     object: str
     found: list[Finding] = field(default_factory=list)
+    _seen: set[Finding] = field(default_factory=set)
 
     def lost(self, path: Sequence[Step], why: str, advice: str = "") -> None:
         self._add("not carried over", path, why, advice)
@@ -55,13 +58,15 @@ class Findings:
         self._keep(Finding(verdict, self.object, dotted(path), why, advice))
 
     def _keep(self, finding: Finding) -> None:
-        if finding not in self.found:
+        if finding not in self._seen:
+            self._seen.add(finding)
             self.found.append(finding)
 
 
 def dotted(path: Sequence[Step]) -> str:
     """`spec.containers[0].image`; keys with dots stand in brackets."""
-    return "".join(_step(part) for part in path).removeprefix(".")
+    found = "".join(_step(part) for part in path).removeprefix(".")
+    return found if len(found) <= _LONGEST else f"{found[:_LONGEST]}…"
 
 
 def _step(part: Step) -> str:

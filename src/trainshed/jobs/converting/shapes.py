@@ -13,9 +13,11 @@ from trainshed.kinds.kind import Kind
 from trainshed.kinds.kubeflow.families import FAMILIES, Family
 from trainshed.kinds.schemas import Schemas
 from trainshed.kube import schema
+from trainshed.kube.faults import FieldError
 from trainshed.kube.objects import JSON, Object, decode
 
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_LONGEST: Final = 300
 _MOST: Final = 10
 """Faults of one job that are told; the first are enough to begin with."""
 
@@ -26,7 +28,12 @@ def faults(family: Family, job: Object) -> list[tuple[str, str]]:
     found = schema.validate(_known()[family.kind].schema(), _without_nulls(told))
     # That some rules were not checked is of no use beside what kept them from it.
     telling = [error for error in found if error.field != "<nil>"] or found
-    return [(error.field, error.text.rpartition(f"{error.field} in body ")[2]) for error in telling[:_MOST]]
+    return [(error.field[:1000], _words(error)) for error in telling[:_MOST]]
+
+
+def _words(error: FieldError) -> str:
+    """The server's, without the field a second time."""
+    return error.text.rpartition(f"{error.field} in body ")[2][:_LONGEST]
 
 
 @cache

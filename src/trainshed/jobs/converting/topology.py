@@ -119,8 +119,8 @@ def parts(family: Family, job: Object) -> tuple[Part, ...]:
 
 
 def _part(family: Family, replica: replicas.Replica, given: Mapping[str, Object]) -> Part:
-    alike = [key for key in given if key == replica.type or key.lower() == replica.type.lower()]
-    key = replica.type if replica.type in given else alike[0]
+    alike = (key for key in given if key.lower() == replica.type.lower())
+    key = replica.type if replica.type in given else next(alike)
     template = copied(mapping(given, key, "template"))
     return Part(replica.type, key, replica.count, replica.policy or "", replica.port or family.port, template)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ def gather(named: Sequence[str], overlays: Sequence[str]) -> Iterator[Source]:
     """Everything that was named, folders with all that is below them. Raises `CannotRead`."""
     for name in named:
         if name == STDIN:
-            yield Source("standard input", Path("stdin.yaml"), None, manifests.content(Path(STDIN)))
+            yield Source("standard input", Path("stdin.yaml"), None, _content(STDIN))
         else:
             yield from _files(Path(name))
     for folder in overlays:
@@ -53,7 +54,19 @@ def _files(place: Path) -> Iterator[Source]:
         raise CannotRead(f"there are no {', '.join(SUFFIXES)} files in {place}")
     for file in found:
         target = file.relative_to(place) if place.is_dir() else Path(file.name)
-        yield Source(str(file), target, file, manifests.content(file))
+        yield Source(str(file), target, file, _content(str(file)))
+
+
+def _content(file: str) -> str:
+    """As it is, with the ends its lines have."""
+    try:
+        data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+        return data.decode()
+    except OSError as error:
+        raise CannotRead(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        what = "standard input" if file == STDIN else file
+        raise CannotRead(f"{what} is not text: invalid UTF-8 at byte {error.start}") from error
 
 
 def others(place: Path) -> list[Path]:
@@ -78,8 +91,7 @@ def joined(results: Sequence[Text]) -> str:
         if not result.text.strip():
             continue
         if text and not result.text.startswith("---"):
-            text += "" if text.endswith("\n") else "\n"
-            text += "---\n"
+            text += "...\n" if result.text.startswith("%") else "---\n"
         text += result.text if result.text.endswith("\n") else f"{result.text}\n"
     return text
 

@@ -10,7 +10,6 @@ from trainshed.jobs.converting.parcels import Path
 from trainshed.kube import documents
 from trainshed.kube.objects import JSON
 
-_WIDEST: Final = 100
 _INDENT: Final = "  "
 
 
@@ -42,7 +41,7 @@ def _entry(head: str, value: JSON, path: Path, indent: str) -> Iterator[Line]:
     if isinstance(value, dict) and value:
         yield Line(head, (path,))
         yield from _mapping(value, path, indent + _INDENT)
-    elif isinstance(value, list) and value and not _is_short(value, head):
+    elif isinstance(value, list) and value and not _is_short(value):
         yield Line(head, (path,))
         yield from _sequence(value, path, indent)
     elif isinstance(value, str) and _is_script(value):
@@ -81,7 +80,7 @@ def _is_script(value: str) -> bool:
     )
 
 
-def _is_short(value: list[JSON], head: str) -> bool:
+def _is_short(value: list[JSON]) -> bool:
     """Numbers stand beside each other; a hundred lines of them tell nobody anything."""
     return len(value) > 1 and all(type(item) is int for item in value)
 
