@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -61,6 +62,20 @@ def test_on_failure_starts_the_container_again_in_its_pod(shed: Whole, name: str
     assert restart_count(shed, f"{name}-master-0") == 0
     assert "PyTorchJobRestarting" not in reasons(shed, name), "the pod itself never failed"
     assert [kind for kind, _ in v1.types(job)] == ["Created", "Running", "Succeeded"]
+
+
+def test_a_job_that_crashes_again_and_again_says_so_and_why(shed: Whole, name: str, tmp_path: Path) -> None:
+    shed.apply(a_pair(name, "echo no such data >&2; exit 2", "OnFailure", tmp_path))
+    why = r"restart \d+: rank 1 of 2 \(worker-0\) exited 2: no such data"
+
+    def told() -> str:
+        return shed.trainshed("get", f"pytorchjob/{name}").out
+
+    eventually(lambda: bool(re.search(rf"Restarting .*{why}", told())), "it is told to be restarting")
+    eventually(lambda: "ContainerRestarting" in reasons(shed, name), "there is an event")
+    described = shed.trainshed("describe", f"pytorchjob/{name}").out
+    assert re.search(rf"verdict +(2 of 2 pods running; last )?{why}", described)
+    shed.kubectl("delete", "pytorchjob", name)
 
 
 def test_always_starts_again_what_ended_well_until_the_backoff_limit(

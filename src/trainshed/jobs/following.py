@@ -20,6 +20,7 @@ from trainshed.client.requests import LogOptions, Where
 from trainshed.jobs import belongings, jobkinds, summary
 from trainshed.jobs.jobkinds import TRAINJOB, JobKind, Member
 from trainshed.jobs.summary import Summary
+from trainshed.kinds.core import podstates
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
 
@@ -184,7 +185,7 @@ async def _tell(follower: _Follower) -> None:
     if follower.job is None:
         return
     pods = list(follower.pods.values())
-    ready = sum(text(pod, "status", "phase") == "Running" for pod in pods)
+    ready = sum(map(podstates.is_running, pods))
     news = News(summary.summarize(follower.job, None, pods), ready, len(pods))
     if news != follower.told:
         follower.told = news

@@ -95,14 +95,15 @@ def summarize(
 
 
 def _summarize_v1(job: Object, pods: Sequence[Object]) -> Summary:
-    state, message = v1states.state(job, pods)
+    family = _V1[text(job, "kind")]
+    state, message = v1states.state(family, job, pods)
     return Summary(
         name=text(job, "metadata", "name"),
         namespace=text(job, "metadata", "namespace"),
         state=state,
         message=message,
         runtime=_V1_VERSION,
-        nodes=v1states.nodes(_V1[text(job, "kind")], job),
+        nodes=v1states.nodes(family, job),
         restarts=restarts.of_containers(pods),
         created=ages.parse_timestamp(text(job, "metadata", "creationTimestamp")),
         finished=v1states.finished(job),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from trainshed.controllers.v1jobs import replicas
+from trainshed.controllers.v1jobs import replicas, restarts
 from trainshed.kinds.core import podstates
 from trainshed.kinds.kubeflow.families import Family
 from trainshed.kube import ages, conditions
@@ -24,17 +24,23 @@ _CLAIMS: tuple[tuple[str, State], ...] = (
 _OURS = ("", "kubeflow.org/training-operator")
 
 
-def state(job: Object, pods: Sequence[Object]) -> tuple[State, str]:
+def state(family: Family, job: Object, pods: Sequence[Object]) -> tuple[State, str]:
     claims = dig(job, "status", "conditions")
     for type, meaning in _CLAIMS:
         found = conditions.find(claims, type)
         if found is not None and found.get("status") == "True":
             return meaning, text(found, "message")
+    again = restarts.latest(pods)
+    told = restarts.words(family, job, pods, again) if again else ""
+    if again and again.is_coming:
+        return "Restarting", told
     if waits := _waits(pods):
         return "Waiting", f"waiting: {waits.removeprefix('waiting: ')}"
-    running = sum(text(pod, "status", "phase") == "Running" for pod in pods)
+    running = sum(map(podstates.is_running, pods))
     if running or conditions.is_true(claims, "Running"):
-        return "Running", f"{running} of {len(pods)} pods running" if pods else ""
+        count = f"{running} of {len(pods)} pods running" if pods else ""
+        # A program that crashes again and again runs in between.
+        return "Running", f"{count}; last {told}" if told else count
     manager = text(job, "spec", "runPolicy", "managedBy")
     return "Pending", f"managed by {manager}, not by Trainshed" if manager not in _OURS else ""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainshed.controllers.v1jobs import naming, podphases, replicas
+from trainshed.controllers.v1jobs import naming, places, podphases, restarts
 from trainshed.controllers.v1jobs.plan import Event
 from trainshed.controllers.v1jobs.team import Team
 from trainshed.kinds.core import podstates
-from trainshed.kinds.kubeflow.families import JAX, PYTORCH, XGBOOST
 from trainshed.kinds.reading import entries, number
 from trainshed.kube.objects import Object, text
 
@@ -22,29 +21,21 @@ def first_failure(team: Team) -> str:
     if not ends:
         return ""
     ended, pod = min(ends, key=lambda found: (found[0].is_echo, found[0].at, _name(found[1])))
-    return f"{who(team, pod)}{ended.where} {ended.how}"
-
-
-def who(team: Team, pod: Object) -> str:
-    """A pod by its rank, where the kind gives ranks to pods, and by its place in the job."""
-    place = _name(pod).removeprefix(f"{text(team.job, 'metadata', 'name')}-")
-    rank = _rank(team, place)
-    return place if rank is None else f"rank {rank} of {replicas.total(team.replicas)} ({place})"
-
-
-def _rank(team: Team, place: str) -> int | None:
-    type, _, index = place.rpartition("-")
-    master = replicas.find(team.replicas, "Master")
-    if not index.isdecimal() or not (team.family is JAX or (master and team.family in (PYTORCH, XGBOOST))):
-        return None
-    return int(index) + (master.count if master and type == "worker" else 0)
+    who = places.who(team.family, team.job, team.replicas, pod)
+    return f"{who}{ended.where} {ended.how}"
 
 
 def troubles(team: Team) -> Iterator[Event]:
-    """What keeps pods from running that have neither ended nor been deleted, in upstream's words."""
+    """What keeps pods from running that have neither ended nor been deleted, in upstream's words.
+
+    Those do not say why a container is started again; so that is told in ours.
+    """
     for pod in team.pods:
         if podphases.is_active(pod):
             yield from _troubles(pod)
+    if (again := restarts.latest(team.pods)) is not None:
+        said = restarts.words(team.family, team.job, team.pods, again, team.replicas)
+        yield Event("Warning", "ContainerRestarting", said, again.once)
 
 
 def evictions(team: Team) -> Iterator[Event]:

@@ -173,6 +173,13 @@ def is_restarting(pod: Object) -> bool:
     return any(_is_coming_back(status) for status in _statuses(pod))
 
 
+def is_running(pod: Object) -> bool:
+    """Whether all of it works; the phase alone also tells so of pods that wait to be started again."""
+    if text(pod, "status", "phase") != "Running" or is_restarting(pod):
+        return False
+    return not any("waiting" in mapping(status, "state") for status in _statuses(pod))
+
+
 def _is_coming_back(status: Object) -> bool:
     return text(status, "state", "waiting", "reason") == _CRASHED or _ended_badly(status)
 
