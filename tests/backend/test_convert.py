@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import httpx
 import pytest
 
 from tests.backend import service
 from trainshed.backend.models.conversions import MOST_CHARACTERS, MOST_DOCUMENTS
+from trainshed.backend.problems import Problem
+from trainshed.backend.routes.convert import Turns
 from trainshed.jobs.converting import texts
 from trainshed.kube.objects import JSON, Object
 
@@ -103,3 +107,42 @@ def test_documents_of_any_shape_are_answered(rest: httpx.Client) -> None:
     for odd in ('{"yaml": "\\ud800"}', '{"documents": [{"a": "\\ud800"}]}', '{"documents": [{"a": 1e400}]}'):
         answer = rest.post("/api/convert", content=odd, headers={"Content-Type": "application/json"})
         assert answer.status_code in (200, 422), answer.text
+
+
+def test_few_words_that_would_become_many_are_refused(rest: httpx.Client) -> None:
+    container = {"name": "mxnet", "image": "i"}
+    replica = {"replicas": 4000, "template": {"spec": {"containers": [container]}}}
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "MXJob",
+        "metadata": {"name": "many"},
+        "spec": {"mxReplicaSpecs": {"Worker": replica}},
+    }
+    problem = service.problem(rest.post("/api/convert", json={"documents": [job] * 100}), 413, "too_large")
+    assert "trainshed convert" in problem["hint"]
+    answer = rest.post("/api/convert", json={"yaml": "---\na: 1\n" * (2 * MOST_DOCUMENTS + 1)})
+    assert service.problem(answer, 422, "invalid")["field"] == "yaml"
+
+
+def test_a_field_of_another_request_is_not_what_was_meant(rest: httpx.Client) -> None:
+    problem = service.problem(rest.post("/api/convert", json={"manifest": "a"}), 422, "invalid")
+    assert 'did you mean "manifest"' not in problem["message"]
+
+
+async def test_nobody_takes_all_turns() -> None:
+    turns = Turns(at_once=1, each=2, patience=0.05)
+    async with turns.taken("one"):
+        with pytest.raises(Problem) as busy:
+            async with turns.taken("another"):
+                pass
+        assert busy.value.status == 503
+        waiting = asyncio.create_task(turns.taken("one").__aenter__())
+        await asyncio.sleep(0)
+        with pytest.raises(Problem) as many:
+            async with turns.taken("one"):
+                pass
+        assert (many.value.status, many.value.headers["Retry-After"]) == (429, "2")
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    async with turns.taken("another"):
+        pass

@@ -72,7 +72,7 @@ def _message(field: str | None, place: Sequence[str | int], errors: Sequence[Err
 def _unknown(place: Sequence[str | int]) -> str:
     name, inside = str(place[-1]), next((part for part in reversed(place[:-1]) if isinstance(part, str)), "")
     where = f" in {inside}" if inside else ""
-    known = _names(inside)
+    known = [other for other in _names(inside) if other != name]  # another request may have it
     near = nearness.did_you_mean(name, known)
     owner = next((other for other, model in _INSIDE.items() if name in _of(model)), "")
     if not inside and owner and owner != inside and not near:

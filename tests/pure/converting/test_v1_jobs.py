@@ -294,3 +294,20 @@ def test_jobs_of_the_mpi_operator_convert_too() -> None:
     policy = runtime["spec"]["mlPolicy"]["mpi"]
     assert (policy["sshAuthMountPath"], policy["runLauncherAsNode"]) == ("/home/u/.ssh", True)
     assert made["spec"]["trainer"] == {"numNodes": 3, "numProcPerNode": 2}
+
+
+def test_a_variable_that_is_overruled_still_counts_for_those_before() -> None:
+    env: list[Object] = [
+        {"name": "RANK", "value": "5"},
+        {"name": "ME", "value": "$(RANK) of $$(RANK)"},
+    ]
+    container = {"name": "pytorch", "image": "i", "command": ["python", "a.py"], "env": env}
+    replica = {"replicas": 1, "restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
+    spec = {"pytorchReplicaSpecs": {"Master": replica}}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "j"}, "spec": spec}
+    (made,) = convert([job]).documents
+    values = {item["name"]: item.get("value") for item in made["spec"]["trainer"]["env"]}
+    assert values["ME"] == "5 of $$(RANK)"
+    env[0] = {"name": "RANK", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+    told = [finding.why for finding in convert([job]).findings if finding.verdict == "behaves differently"]
+    assert any("$(RANK) was what RANK is" in why for why in told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -114,9 +115,12 @@ def _own(container: Object, taken: set[str], findings: Findings, path: Path) -> 
     """The container's variables that count: the last of each name, none of those the operator sets."""
     given = entries(container, "env")
     last = {text(found, "name"): index for index, found in enumerate(given)}
-    kept = []
-    for index, found in enumerate(given):
-        name = text(found, "name")
+    kept: list[Object] = []
+    gone: dict[str, Object] = {}
+    for index, given_one in enumerate(given):
+        found, name = _resolved(given_one, gone, findings, (*path, index)), text(given_one, "name")
+        if name in taken or last[name] != index:
+            gone[name] = found
         if name in taken:
             findings.needless((*path, index), f"{name} is set for the job, as v1's operator overruled it")
         elif last[name] != index:
@@ -124,6 +128,27 @@ def _own(container: Object, taken: set[str], findings: Findings, path: Path) -> 
         else:
             kept.append(found)
     return kept
+
+
+def _resolved(variable: Object, gone: dict[str, Object], findings: Findings, path: Path) -> Object:
+    """With the values of variables it refers to that were set before it, and are not kept."""
+    value, place = text(variable, "value"), (*path, "value")
+    for name in dict.fromkeys(name for name in _REFERENCE.findall(value) if name in gone):
+        if gone[name].get("valueFrom") is None:
+            value = _replaced(value, name, text(gone[name], "value"))
+            findings.needless(place, f"$({name}) is the value {name} has there, before it is overruled")
+        else:
+            why = f"$({name}) was what {name} is before it is overruled, and stays as it is written now"
+            findings.changed(place, why, "give that variable another name")
+    return variable if value == text(variable, "value") else {**variable, "value": value}
+
+
+def _replaced(value: str, name: str, new: str) -> str:
+    return _REFERENCE.sub(lambda match: new if match[1] == name else match[0], value)
+
+
+_REFERENCE: Final = re.compile(r"(?<!\$)\$\(([^()$]+)\)")
+"""Two dollars are one that refers to nothing."""
 
 
 # --- labels -------------------------------------------------------------------------------------------------
