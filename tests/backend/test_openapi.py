@@ -127,6 +127,30 @@ def test_every_route_says_what_it_does_in_a_few_plain_words(document: Object) ->
     assert set(shown) == set(SUMMARIES)
 
 
+def test_the_conversion_shown_is_what_its_request_really_becomes(backend: Backend, document: Object) -> None:
+    request, answer = shown(document, "POST /api/convert")
+    with backend.rest() as rest:
+        assert rest.post("/api/convert", json=request).json() == answer
+    assert {line["verdict"] for line in answer["report"]} >= {"not carried over", "behaves differently"}
+
+
+@pytest.mark.parametrize(("change", "is_suspended"), [("suspend", True), ("resume", False)])
+def test_the_answer_shown_for_a_change_is_that_of_the_change(
+    change: str, is_suspended: bool, document: Object
+) -> None:
+    _, answer = shown(document, f"POST /api/trainjob/{{name}}/{change}")
+    assert answer["suspended"] is is_suspended
+
+
+def shown(document: Object, name: str) -> tuple[JSON, JSON]:
+    """The examples of a route's request and of its answer."""
+    operation = dict(operations(document))[name]
+    bodies = operation.get("requestBody"), _good(operation)
+    contents = (dig(body, "content", "application/json") for body in bodies)
+    request, answer = (docpage.example(document, content or {}) for content in contents)
+    return request, answer
+
+
 def test_the_line_to_upload_an_archive_can_be_sent(document: Object) -> None:
     page = html.unescape(docpage.page(document))
     line = next(part for part in page.split("<pre>") if "/api/trainjob/upload" in part.split("</pre>")[0])

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import Body
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic.config import JsonDict
+
+_SUSPENDED: Final[JsonDict] = {
+    "status": "success",
+    "trainjob_name": "user123-job-20251105130000",
+    "namespace": "user-123",
+    "suspended": True,
+}
+RESUMED: Final[JsonDict] = {**_SUSPENDED, "suspended": False}
 
 
 class Changed(BaseModel):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "status": "success",
-                    "trainjob_name": "user123-job-20251105130000",
-                    "namespace": "user-123",
-                    "suspended": True,
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [_SUSPENDED]})
 
     status: Literal["success"] = "success"
     trainjob_name: str

@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
 
 from trainshed.backend.models.parts import Strict
+from trainshed.jobs.converting import texts
 from trainshed.jobs.converting.findings import Finding
+from trainshed.jobs.converting.texts import Text
 
 MOST_CHARACTERS = 256 * 1024
 MOST_DOCUMENTS = 200
@@ -18,6 +20,8 @@ kind: PyTorchJob
 metadata:
   name: mnist
 spec:
+  runPolicy:
+    cleanPodPolicy: All
   pytorchReplicaSpecs:
     Master:
       replicas: 1
@@ -57,8 +61,25 @@ class ReportLine(BaseModel):
         )
 
 
+def _show_answer(schema: JsonDict) -> None:
+    """What the request's example really becomes: a copy of it would age with every word of the report."""
+    answer = ConvertAnswer.of(texts.convert(_YAML, "yaml"))
+    schema["examples"] = [answer.model_dump(mode="json")]
+
+
 class ConvertAnswer(BaseModel):
+    model_config = ConfigDict(json_schema_extra=_show_answer)
+
     converted: int = Field(description="How many objects became others.", examples=[1])
     documents: list[JsonValue] = Field(description="What to apply instead, in this order.")
     yaml: str = Field(description="The same as text.")
     report: list[ReportLine] = Field(description="What is lost or different; each field is named.")
+
+    @classmethod
+    def of(cls, made: Text) -> Self:
+        return cls(
+            converted=made.converted,
+            documents=list(made.documents),
+            yaml=made.text,
+            report=[ReportLine.of(finding) for finding in made.findings],
+        )

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from trainshed.backend import problems
 from trainshed.backend.caller import Caller, CurrentCaller, Place, the_settings
 from trainshed.backend.making import TRAINJOBS
-from trainshed.backend.models.changes import Changed, Changes
+from trainshed.backend.models.changes import RESUMED, Changed, Changes
 from trainshed.backend.models.contract import Created
 from trainshed.backend.models.requests import CreateRequest
 from trainshed.backend.problems import Problem
@@ -30,7 +30,10 @@ async def suspend(name: JobName, namespace: Place, caller: CurrentCaller) -> Cha
     return await _set_suspended(caller, name, namespace, True)
 
 
-@router.post("/{name}/resume", responses=problems.responses(404, 409))
+@router.post(
+    "/{name}/resume",
+    responses={**problems.responses(404, 409), 200: {"content": {"application/json": {"example": RESUMED}}}},
+)
 async def resume(name: JobName, namespace: Place, caller: CurrentCaller) -> Changed:
     """Let a job that waits go on."""
     return await _set_suspended(caller, name, namespace, False)
