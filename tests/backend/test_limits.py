@@ -136,6 +136,7 @@ def test_what_is_not_there_is_told_with_where_it_was_looked_for(backend: Backend
         assert told["message"] == 'there is no job "nobody" in namespace "user-9"'
         assert "?namespace=" in told["hint"]
         assert "/api/history" in told["hint"]
+        assert "PyTorchJobs" in told["hint"]
     told = service.problem(rest.get("/api/history/nothing"), 404, "not_found")
     assert told["message"] == "there is no job with that uid"
     with backend.rest("nonsense") as stranger:

@@ -48,7 +48,10 @@ async def _tell_fault(request: Request, error: Exception) -> Response:
     fault, place = cast(Fault, error), str(getattr(request.state, "place", ""))
     problem = problems.of_fault(fault)
     if isinstance(fault, faults.NotFound) and fault.kind == "trainjobs" and fault.name and place:
-        hint = "give ?namespace=… if it is in another one; GET /api/history has those that were deleted"
+        hint = (
+            "give ?namespace=… if it is in another one; GET /api/history has those that were deleted;"
+            " only TrainJobs are known here: PyTorchJobs and the like are shown by trainshed get"
+        )
         problem = Problem(404, f'there is no job "{fault.name}" in namespace "{place}"', hint=hint)
     body = problem.body(requestids.of(request.scope))
     return JSONResponse(body, problem.status, headers=problem.headers)
