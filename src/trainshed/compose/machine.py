@@ -164,7 +164,8 @@ def gpus() -> Finding:
     found = capabilities.gpus()
     if found:
         return Finding("gpus", "ok", ", ".join(found))
-    return Finding("gpus", "limited", "none", "jobs that ask for GPUs find none")
+    fix = f"have them run without any: {PROGRAM} up --relax{HERE}"
+    return Finding("gpus", "limited", "none", "jobs that ask for GPUs wait", fix)
 
 
 def environments() -> Finding:
