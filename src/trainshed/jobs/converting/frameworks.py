@@ -120,6 +120,8 @@ def _told(spec: Parcel, bounds: elastic.Bounds, job: Topology) -> None:
     spec.findings.changed(place, why)
     if job.is_single:
         spec.findings.changed(place, "the job is complete when node 0 is; in v1 when any worker is")
+    if job.is_single and job.part("Master") is not None:
+        spec.findings.changed(place, "nodes meet at node 0, which was the Master; in v1 at worker 0")
     if bounds.most > job.total:
         why = f"there are {job.total} nodes at most, as many as are asked for; in v1 up to {bounds.most}"
         spec.findings.changed(spec.path("elasticPolicy", "maxReplicas"), why, "change trainer.numNodes")

@@ -207,6 +207,8 @@ def _translated(found: Case, namespace: str, name: str, value: str, was: Report,
     if name == "PET_NNODES" and bounds is not None and found.topology.is_single:
         # As is told when it is converted: there are never more than were asked for.
         return f"{min(bounds.least, found.topology.total)}:{found.topology.total}"
+    if name == "PET_RDZV_ENDPOINT" and found.topology.is_single and not _is_chosen(found.job):
+        return f"{found.new_host(found.members[0])}:{PORT}"  # node 0's, as is told when it is converted
     port = str(found.topology.parts[0].port)
     if (
         found.topology.is_single
@@ -215,6 +217,11 @@ def _translated(found: Case, namespace: str, name: str, value: str, was: Report,
     ):
         value = str(PORT) if value == port else value.replace(f":{port}", f":{PORT}")
     return value
+
+
+def _is_chosen(job: Object) -> bool:
+    """Does the job say where its nodes meet?"""
+    return any(dig(job, "spec", "elasticPolicy", name) is not None for name in ("rdzvHost", "rdzvPort"))
 
 
 def _normal(value: str | None) -> JSON:
