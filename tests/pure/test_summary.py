@@ -9,6 +9,9 @@ from trainshed.jobs.following import Source
 from trainshed.kube.objects import Object
 
 
+RUNS: Object = {"running": {}}
+
+
 def a_job(*conditions: tuple[str, str, str], **status: object) -> Object:
     listed = [
         {"type": type, "status": value, "message": message, "lastTransitionTime": "2026-01-01T00:00:09Z"}
@@ -162,3 +165,21 @@ def test_a_run_is_read_once_it_runs_and_the_one_before_by_previous() -> None:
 )
 def test_a_label_tells_lines_apart(role: str, rank: int, container: str, label: str) -> None:
     assert Source("p", role, rank, container, 0, 0).label == label
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, True),
+        ({"metadata": {"deletionTimestamp": "2026-01-01T00:00:09Z"}}, False),
+        ({"status": {"phase": "Failed"}}, False),
+        ({"status": {"initContainerStatuses": [{"name": "waits", "state": {"terminated": {}}}]}}, False),
+        (
+            {"status": {"initContainerStatuses": [{"name": "waits", "restartCount": 1, "state": RUNS}]}},
+            False,
+        ),
+    ],
+)
+def test_only_a_run_that_nobody_has_ended_goes_on(change: Object, expected: bool) -> None:
+    waits = {"status": {"phase": "Pending", "initContainerStatuses": [{"name": "waits", "state": RUNS}]}}
+    assert following.goes_on({**waits, **change}, "waits", 0) is expected

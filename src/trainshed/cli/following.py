@@ -90,7 +90,7 @@ async def _print_all(stream: AsyncGenerator[Heard, None], name: str, wish: _Wish
             _say_news(heard, said)
         else:
             console.flush()
-            return _say_end(name, heard.summary)
+            return say_end(name, heard.summary)
     return INTERRUPTED
 
 
@@ -149,7 +149,7 @@ def _restart(text: str, said: _Said) -> str:
     return which if is_known else text
 
 
-def _say_end(name: str, summary: Summary | None) -> int:
+def say_end(name: str, summary: Summary | None) -> int:
     if summary is None:
         console.say_end(f"{name} was deleted", good=False)
         return 1

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trainshed.client.requests import LogOptions
     from trainshed.jobs.jobkinds import Member
     from trainshed.jobs.references import Reference
+    from trainshed.jobs.summary import Summary
     from trainshed.runner.logs.kept import Kept
 
 
@@ -58,11 +59,11 @@ def logs(
     """Print what the pods of a training job wrote."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     one = target.perform(where, lambda client: target.job(client, name))
-    if follow:
-        raise typer.Exit(target.perform(where, lambda client: _follow(client, one, rank)))
     from trainshed.client.requests import LogOptions
 
     options = LogOptions(container=container, previous=previous, timestamps=timestamps, tail_lines=tail)
+    if follow:
+        raise typer.Exit(_follow(where, one, rank, options))
     if attempt is not None or (where.is_embedded and target.perform(where, lambda c: _is_silent(c, one))):
         _print_kept(where, one, (rank, attempt), options)
     else:
@@ -85,7 +86,6 @@ def _print_kept(
     where: Target, one: Reference, wanted: tuple[int | None, int | None], options: LogOptions
 ) -> None:
     from trainshed.cli import keptlogs
-    from trainshed.runner.logs.reading import Wish
 
     if not where.is_embedded:
         raise Trouble("logs of earlier attempts are kept by a Trainshed on its own machine only", "", FAILED)
@@ -97,6 +97,13 @@ def _print_kept(
         kept = f" as asked for; kept are attempts {', '.join(map(str, there))}" if there else " yet"
         hint = f"see what it does with {PROGRAM} describe {one.address}{HERE}"
         raise Trouble(f'there are no lines of {one.kind.kind} "{one.name}"{kept}', hint, FAILED)
+    _show(found, one, options)
+
+
+def _show(found: list[Kept], one: Reference, options: LogOptions) -> None:
+    from trainshed.cli import keptlogs
+    from trainshed.runner.logs.reading import Wish
+
     wish = Wish(tail=options.tail_lines, timestamps=options.timestamps)
     keptlogs.show(found, options.container, wish, one.kind.family.container if one.kind.family else "node")
 
@@ -120,7 +127,29 @@ def _kept(where: Target, one: Reference, wanted: tuple[int | None, int | None]) 
     ]
 
 
-async def _follow(client: Client, one: Reference, rank: int | None) -> int:
+def _follow(where: Target, one: Reference, rank: int | None, options: LogOptions) -> int:
+    from trainshed.cli import following
+
+    ended = target.perform(where, lambda client: _ended_silently(client, one)) if where.is_embedded else None
+    if ended is None:
+        return target.perform(where, lambda client: _follow_pods(client, one, rank))
+    # Nobody can be asked for the lines any more; whoever follows wants to read them all the same.
+    if found := _kept(where, one, (rank, None)):
+        _show(found, one, options)
+    return following.say_end(one.address, ended)
+
+
+async def _ended_silently(client: Client, one: Reference) -> Summary | None:
+    """How a job ended whose pods are gone."""
+    from trainshed.jobs import belongings
+
+    job = await one.get(client)
+    if not summary.summarize(job).is_finished or not await _is_silent(client, one):
+        return None
+    return (await belongings.fetch_for(client, one)).summary(job)
+
+
+async def _follow_pods(client: Client, one: Reference, rank: int | None) -> int:
     from trainshed.cli import following
 
     await one.get(client)

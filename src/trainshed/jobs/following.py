@@ -30,6 +30,11 @@ _STATUSES = ("initContainerStatuses", "containerStatuses")
 _QUEUE = 64
 _SILENCE_SECONDS = 20.0
 """So long may a log say nothing after its job's end before it is given up."""
+_LINGER_SECONDS = 2.0
+"""Likewise of a container that a v1 job has left running: it may wait for a peer that will never come."""
+
+Run = tuple[str, str, int]
+"""Of a container: the pod's uid, its name, its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +92,8 @@ class _Follower:
     heard: asyncio.Queue[Heard] = field(default_factory=lambda: asyncio.Queue(_QUEUE))
     job: Object | None = None
     pods: dict[str, Object] = field(default_factory=dict)
-    begun: set[tuple[str, str, int]] = field(default_factory=set)
-    readers: set[asyncio.Task[None]] = field(default_factory=set)
+    begun: set[Run] = field(default_factory=set)
+    readers: dict[asyncio.Task[None], Run] = field(default_factory=dict)
     told: News | None = None
     over: asyncio.Event = field(default_factory=asyncio.Event)
     looked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -225,8 +230,8 @@ def _read_new(follower: _Follower, group: asyncio.TaskGroup, pod: Object) -> Non
                 one.trainer,
             )
             reader = group.create_task(_read(follower, source, previous), name=f"lines of {source.pod}")
-            follower.readers.add(reader)
-            reader.add_done_callback(follower.readers.discard)
+            follower.readers[reader] = (uid, container, run)
+            reader.add_done_callback(follower.readers.pop)
 
 
 async def _read(follower: _Follower, source: Source, previous: bool) -> None:
@@ -256,7 +261,29 @@ async def _last_words(follower: _Follower, group: asyncio.TaskGroup) -> None:
     where = Where(labels=follower.kind.selector(follower.name))
     for pod in (await follower.client.list("pods", follower.namespace, where)).items:
         _read_new(follower, group, pod)
-    read = -1
-    while follower.readers and read != follower.pieces:
+    read, silence = follower.pieces, 0.0
+    while follower.readers and silence < _patience(follower):
+        await asyncio.wait(list(follower.readers), timeout=_LINGER_SECONDS)
+        silence = silence + _LINGER_SECONDS if read == follower.pieces else 0.0
         read = follower.pieces
-        await asyncio.wait(list(follower.readers), timeout=_SILENCE_SECONDS)
+
+
+def _patience(follower: _Follower) -> float:
+    """Lines of what has ended, or is told to, are on their way; what goes on may say nothing for ever."""
+    go_on = follower.kind.family is not None and all(
+        goes_on(follower.pods.get(uid, {}), container, run)
+        for uid, container, run in follower.readers.values()
+    )
+    return _LINGER_SECONDS if go_on else _SILENCE_SECONDS
+
+
+def goes_on(pod: Object, container: str, run: int) -> bool:
+    """Whether that run of a container goes on, and nobody has told the pod to end."""
+    if text(pod, "metadata", "deletionTimestamp") or text(pod, "status", "phase") in ("Succeeded", "Failed"):
+        return False
+    return any(
+        "running" in (status.get("state") or {})
+        for part in _STATUSES
+        for status in dig(pod, "status", part) or []
+        if status.get("name") == container and int(status.get("restartCount") or 0) == run
+    )
