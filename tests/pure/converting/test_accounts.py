@@ -93,6 +93,8 @@ def is_carried(path: Path, value: JSON, made: Mapping[str, list[JSON]], family: 
         return True
     if name == "replicas" and path[1] == family.replicas:
         return bool(made.get("numNodes"))  # a sum; what it must be is tested by hand
+    if name == "containerName":
+        return "node" in made.get(name, ())  # what the main container is called
     there = [item for other in RENAMED.get(name, (name,)) for item in made.get(other, ())]
     if isinstance(value, bool):
         return value in there or name in ("standalone", "enableDynamicWorker")

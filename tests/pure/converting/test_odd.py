@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pure.converting import simulated
+from tests.pure.converting.test_accounts import unaccounted
 from trainshed.jobs.converting import cases, texts
 from trainshed.jobs.converting.converting import convert
 from trainshed.jobs.converting.parcels import Path
@@ -64,6 +65,8 @@ def test_junk_anywhere_is_survived(seed: int) -> None:
     job = spoilt(Random(seed))
     found = convert([job])
     assert convert(found.documents).converted == 0
+    if found.converted and job["kind"] != "TrainJob":
+        assert list(unaccounted(job, found, simulated.family_of(job))) == []
     assert texts.convert(write_yaml(job).decode()).converted == found.converted
     cases.cases([job])
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.pure.converting import simulated
 from trainshed.jobs.converting import texts, trees
 from trainshed.jobs.converting.budgets import Budget, TooMuch
-from trainshed.kube.documents import read_yaml
+from trainshed.kube.documents import read_yaml, write_yaml
 
 JOB = """\
 apiVersion: kubeflow.org/v1
@@ -44,6 +49,18 @@ def test_a_key_that_is_there_twice_in_json_is_told_of() -> None:
     written = json.dumps(read_yaml(JOB.encode())).replace('"image": "a:1"', '"image": "a:1", "image": "b:2"')
     lost = [finding.field for finding in texts.convert(written).findings if "twice" in finding.why]
     assert lost == ["spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].image"]
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_any_key_that_is_there_twice_is_told_of(seed: int) -> None:
+    random = Random(seed)
+    lines = write_yaml(random.choice(simulated.manifests())).decode().splitlines()
+    at = random.choice([index for index, line in enumerate(lines) if re.fullmatch(r" *\w+: [\w./-]+", line)])
+    before = texts.convert("\n".join(lines))
+    found = texts.convert("\n".join([*lines[: at + 1], lines[at], *lines[at + 1 :]]))
+    told = [finding for finding in found.findings if "twice" in finding.why]
+    assert [finding.field for finding in told] == [lines[at].split(":")[0].strip()] * before.converted
 
 
 def test_documents_that_are_left_alone_are_not_complained_about() -> None:

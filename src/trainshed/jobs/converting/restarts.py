@@ -70,6 +70,8 @@ def _by_exit_code(limit: int | None, place: Path, findings: Findings) -> Restart
     if limit != 0:
         why = f"v1 replaces pods that end with a code from 128 on without end, here {counted} times"
         findings.changed(place, why, _MORE)
+    else:
+        findings.needless(place, "with a backoffLimit of 0 no code is tried again, as in v1")
     exits = {"containerName": templates.NODE, "operator": "In", "values": list(_PERMANENT)}
     rules = [
         {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]},
