@@ -16,7 +16,6 @@ from trainshed.backend.models.conversions import (
     MOST_DOCUMENTS,
     ConvertAnswer,
     ConvertRequest,
-    ReportLine,
 )
 from trainshed.backend.plain import plain
 from trainshed.backend.problems import Problem
@@ -41,12 +40,7 @@ async def convert(body: ConvertRequest, caller: CurrentCaller, request: Request)
         raise problems.invalid("yaml", f"yaml: at most {MOST_DOCUMENTS} documents", "convert them in parts")
     async with _turns(request).taken(caller.user):
         made = await asyncio.to_thread(_made, body)
-    return ConvertAnswer(
-        converted=made.converted,
-        documents=list(made.documents),
-        yaml=made.text,
-        report=[ReportLine.of(finding) for finding in made.findings],
-    )
+    return ConvertAnswer.of(made)
 
 
 class Turns:
