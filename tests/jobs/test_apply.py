@@ -273,7 +273,7 @@ def test_who_may_not_see_v1_jobs_sees_trainjobs_all_the_same(shed: Whole, name: 
     assert ran.code == 0, ran
     assert name not in ran.out
     ran = shed.trainshed("get", name, "--kubeconfig", str(config))
-    assert f'there is no TrainJob "{name}"' in ran.err
+    assert f'there is no training job "{name}"' in ran.err
     shed.trainshed("delete", f"pytorchjob/{name}")
 
 

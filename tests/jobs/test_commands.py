@@ -208,11 +208,11 @@ def test_a_job_that_has_ended_is_neither_suspended_nor_resumed(shed: Whole, name
     shed.finish(name)
     before = shed.get("trainjob", name)
     for command, wanted in (("suspend", "suspended"), ("resume", "resumed")):
-        ran = shed.trainshed(command, later, name)
+        ran = shed.trainshed(command, name, later)
         said = f"Error: {name} has ended and cannot be {wanted}."
-        assert (ran.code, ran.out, ran.err.startswith(said), ran.err.count("\n")) == (1, "", True, 1)
+        assert (ran.code, ran.out) == (1, f"{later} {wanted}\n"), "the other one is acted upon"
+        assert (ran.err.startswith(said), ran.err.count("\n")) == (True, 1)
     assert shed.get("trainjob", name) == before
-    assert not shed.get("trainjob", later)["spec"]["suspend"]
     # Whoever writes the field itself changes nothing about the end either.
     shed.kubectl("patch", "trainjob", name, "--type=merge", "-p", '{"spec": {"suspend": true}}')
     assert shed.trainshed("suspend", later).code == 0
@@ -220,6 +220,36 @@ def test_a_job_that_has_ended_is_neither_suspended_nor_resumed(shed: Whole, name
     assert shed.get("trainjob", name)["status"] == before["status"]
     assert "Complete" in shed.kubectl("get", "trainjob", name)
     assert shed.trainshed("delete", name, later).code == 0
+
+
+def test_every_job_that_is_named_is_acted_upon_and_each_has_its_line(shed: Whole, name: str) -> None:
+    first, last = f"{name}-first", f"{name}-last"
+    for one in (first, last):
+        job = a_shell(one, "sleep 300")
+        job["spec"]["suspend"] = True
+        shed.apply(job)
+    for words, done in (
+        (("resume", first, "absent", last), "resumed"),
+        (("suspend", first, "absent", last), "suspended"),
+        (("delete", first, "absent", last), "deleted"),
+    ):
+        ran = shed.trainshed(*words)
+        assert (ran.code, ran.out) == (1, f"{first} {done}\n{last} {done}\n"), ran
+        assert ran.err.startswith('Error: there is no training job "absent".'), ran
+        assert ran.err.count("\n") == 1
+
+
+def test_a_kind_without_a_job_is_told_how_to_name_one(shed: Whole, name: str) -> None:
+    shed.apply(a_shell(name, "sleep 300"))
+    for words, example in (
+        (("get", "pytorchjobs"), "pytorchjob/<name>"),
+        (("suspend", "pytorchjob", name), f"pytorchjob/{name}"),
+        (("delete", "PyTorchJob", name), f"pytorchjob/{name}"),
+    ):
+        ran = shed.trainshed(*words)
+        said = f"Error: PyTorchJob is a kind, not a job. Hint: kind and name are one word: {example}.\n"
+        assert (ran.code, ran.err) == (2, said)
+    assert shed.trainshed("delete", name).out == f"{name} deleted\n", "nobody else has touched it"
 
 
 def test_lines_of_earlier_attempts_and_of_deleted_jobs_are_kept(shed: Whole, name: str) -> None:
@@ -321,10 +351,10 @@ def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
             1,
             f'no namespace "newns". Hint: make it with kubectl --kubeconfig {shed.data}/kubeconfig create',
         ),
-        (("logs", "absent"), 1, 'there is no TrainJob "absent"'),
-        (("logs", "-f", "absent"), 1, 'there is no TrainJob "absent"'),
-        (("describe", "absent"), 1, 'there is no TrainJob "absent"'),
-        (("delete", "absent", "-n", "default"), 1, 'there is no TrainJob "absent" in namespace default'),
+        (("logs", "absent"), 1, 'there is no training job "absent"'),
+        (("logs", "-f", "absent"), 1, 'there is no training job "absent"'),
+        (("describe", "absent"), 1, 'there is no training job "absent"'),
+        (("delete", "absent", "-n", "default"), 1, 'there is no training job "absent" in namespace default'),
         (("runtimes", "absent"), 1, 'there is no ClusterTrainingRuntime "absent"'),
         (("delete",), 2, "name the jobs to delete"),
         (("preview", "-f", "absent.yaml"), 2, "cannot read absent.yaml"),

@@ -46,6 +46,8 @@ def a_pod(
         ("PyTorchJob/train", PYTORCH, "train"),
         ("pytorchjobs/train", PYTORCH, "train"),
         ("pytorchjobs.kubeflow.org/train", PYTORCH, "train"),
+        ("pytorchjob.kubeflow.org/train", PYTORCH, "train"),
+        ("trainjob.trainer.kubeflow.org/train", TRAINJOB, "train"),
         ("mpijob/train", MPI, "train"),
     ],
 )

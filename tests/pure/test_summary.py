@@ -8,7 +8,6 @@ from trainshed.jobs import following, summary
 from trainshed.jobs.following import Source
 from trainshed.kube.objects import Object
 
-
 RUNS: Object = {"running": {}}
 
 

@@ -112,7 +112,7 @@ def unreadable(found: Sequence[Parsed]) -> int:
 
     wrong = [parsed for parsed in found if isinstance(parsed, Unreadable)]
     for parsed in wrong:
-        _complain(f"{parsed.origin}: {parsed.why}")
+        complain(f"{parsed.origin}: {parsed.why}")
     return len(wrong)
 
 
@@ -120,7 +120,7 @@ def tell(outcome: Outcome, origin: str) -> None:
     if outcome.verb:
         print(f"{outcome.name} {outcome.verb}", flush=True)
     else:
-        _complain(f"{origin}: {outcome.name}: {outcome.why}", outcome.hint)
+        complain(f"{origin}: {outcome.name}: {outcome.why}", outcome.hint)
 
 
 async def _apply(client: Client, documents: Sequence[Document], how: How) -> int:
@@ -131,14 +131,14 @@ async def _apply(client: Client, documents: Sequence[Document], how: How) -> int
     for document in applying.ordered(documents):
         if how.validation == "Warn":
             for repeated in document.repeated:
-                print(f"warning: {document.origin}: {repeated}; the last one counts", file=sys.stderr)
+                print(f"Warning: {document.origin}: {repeated}; the last one counts", file=sys.stderr)
         outcome = await applier.apply(document)
         tell(outcome, document.origin)
         refused += not outcome.verb
     return refused
 
 
-def _complain(message: str, hint: str = "") -> None:
+def complain(message: str, hint: str = "") -> None:
     said = message.rstrip(".")
     hinted = f" Hint: {invocation.completed(hint)}{'' if hint.endswith('?') else '.'}" if hint else ""
     print(f"Error: {said}.{hinted}", file=sys.stderr, flush=True)

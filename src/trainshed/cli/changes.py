@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,10 +10,10 @@ import typer
 from trainshed.cli import apply, target
 from trainshed.cli.apply import DryRun, Files, Overlays, Recursive
 from trainshed.cli.options import DataDir, Verbose
-from trainshed.cli.target import Context, Kubeconfig, Namespace
+from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
 from trainshed.jobs.summary import summarize
-from trainshed.kube.objects import Object, text
+from trainshed.kube.objects import text
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
@@ -38,7 +38,7 @@ def suspend(
 ) -> None:
     """Stop the pods of training jobs, to go on later."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
-    target.perform(where, lambda client: _set(client, names, True))
+    _change(where, names, True)
 
 
 def resume(
@@ -51,7 +51,7 @@ def resume(
 ) -> None:
     """Start the pods of suspended training jobs again."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
-    target.perform(where, lambda client: _set(client, names, False))
+    _change(where, names, False)
 
 
 def delete(
@@ -78,46 +78,98 @@ def delete(
         _delete_described(where, apply.gather(files, overlays, recursive), dry_run, wait)
     elif dry_run:
         raise Trouble("--dry-run is for manifests", "give them with -f or -k", WRONG_USAGE)
+    elif everything:
+        target.perform(where, lambda client: _delete_everything(client, wait))
     else:
-        target.perform(where, lambda client: _delete(client, names or [], everything, wait))
+        _leave(target.perform(where, lambda client: _delete_named(client, where, names or [], wait)))
 
 
-async def _set(client: Client, names: Sequence[str], suspended: bool) -> None:
-    meant = [await target.job(client, name) for name in names]
-    found = [(one, await one.get(client)) for one in meant]
-    # All are looked at before any is changed: a refusal leaves everything as it was.
-    if ended := [one.address for one, job in found if summarize(job).is_finished]:
-        raise Trouble(_ended(ended, "suspended" if suspended else "resumed"), _AGAIN, FAILED)
-    for one, before in found:
-        await _set_one(client, one, before, suspended)
+def _change(where: Target, names: Sequence[str], suspended: bool) -> None:
+    _leave(target.perform(where, lambda client: _set(client, where, names, suspended)))
 
 
-async def _set_one(client: Client, one: Reference, before: Object, suspended: bool) -> None:
+async def _set(client: Client, where: Target, names: Sequence[str], suspended: bool) -> list[Trouble]:
+    return (await _each(client, where, names, lambda one: _set_one(client, one, suspended)))[1]
+
+
+async def _each(
+    client: Client, where: Target, names: Sequence[str], act: Callable[[Reference], Awaitable[None]]
+) -> tuple[list[Reference], list[Trouble]]:
+    """Act on all that are named: those it worked for, and what kept it from the others, which is said."""
+    from trainshed.kube.faults import Fault
+
+    done: list[Reference] = []
+    refused: list[Trouble] = []
+    await _check_kinds(client, names)
+    for name in names:
+        try:
+            one = await target.job(client, name)
+            await act(one)
+            done.append(one)
+        except Fault as fault:
+            refused.append(target.refused(fault, where))
+        except Trouble as trouble:
+            refused.append(trouble)
+        else:
+            continue
+        apply.complain(refused[-1].message, refused[-1].hint)
+    return done, refused
+
+
+async def _check_kinds(client: Client, names: Sequence[str]) -> None:
+    """Whoever writes kind and name apart may mean another job than the name alone would: nothing is done."""
+    from trainshed.jobs import jobkinds
+
+    for name, then in zip(names, [*names[1:], "<name>"], strict=True):
+        if jobkinds.called(name) is not None:
+            await target.job(client, name, then)
+
+
+def _leave(refused: Sequence[Trouble]) -> None:
+    if refused:
+        raise typer.Exit(max(trouble.code for trouble in refused))
+
+
+async def _set_one(client: Client, one: Reference, suspended: bool) -> None:
+    before = await one.get(client)
+    if summarize(before).is_finished:
+        wanted = "suspended" if suspended else "resumed"
+        raise Trouble(f"{one.address} has ended and cannot be {wanted}", _AGAIN, FAILED)
     if one.kind.is_suspended(before) is suspended:
-        print(f"{one.address} {'is already suspended' if suspended else 'is not suspended'}")
+        print(f"{one.address} {'is already suspended' if suspended else 'is not suspended'}", flush=True)
         return
     await client.patch(one.kind.resource, one.name, one.kind.suspension(suspended), client.namespace)
-    print(f"{one.address} {'suspended' if suspended else 'resumed'}")
+    print(f"{one.address} {'suspended' if suspended else 'resumed'}", flush=True)
 
 
-def _ended(names: Sequence[str], wanted: str) -> str:
-    have = "has" if len(names) == 1 else "have"
-    return f"{', '.join(names)} {have} ended and cannot be {wanted}"
+async def _delete_named(client: Client, where: Target, names: Sequence[str], wait: bool) -> list[Trouble]:
+    done, refused = await _each(client, where, names, lambda one: _delete_one(client, one))
+    await _see_gone(client, done, wait)
+    return refused
 
 
-async def _delete(client: Client, names: Sequence[str], everything: bool, wait: bool) -> None:
+async def _delete_everything(client: Client, wait: bool) -> None:
+    meant = await _all(client)
+    for one in meant:
+        await _delete_one(client, one)
+    await _see_gone(client, meant, wait)
+    if not meant:
+        print("No training jobs found.")
+
+
+async def _delete_one(client: Client, one: Reference) -> None:
     from trainshed.client.requests import Delete
+
+    await client.delete(one.kind.resource, one.name, client.namespace, Delete(propagation="Foreground"))
+
+
+async def _see_gone(client: Client, going: Sequence[Reference], wait: bool) -> None:
     from trainshed.jobs.applying import gone
 
-    meant = await _all(client) if everything else [await target.job(client, name) for name in names]
-    for one in meant:
-        await client.delete(one.kind.resource, one.name, client.namespace, Delete(propagation="Foreground"))
-    for one in meant:
+    for one in going:
         if wait:
             await gone(client, one.kind.resource, one.name, client.namespace)
         print(f"{one.address} {'deleted' if wait else 'is being deleted'}", flush=True)
-    if not meant:
-        print("No training jobs found.")
 
 
 async def _all(client: Client) -> list[Reference]:
@@ -134,7 +186,7 @@ async def _all(client: Client) -> list[Reference]:
 # --- what manifests describe --------------------------------------------------------------------------------
 
 
-def _delete_described(where: target.Target, found: Sequence[Parsed], dry_run: bool, wait: bool) -> None:
+def _delete_described(where: Target, found: Sequence[Parsed], dry_run: bool, wait: bool) -> None:
     from trainshed.jobs.applying import How
 
     how = How(where.namespace, dry_run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _KINDS = {
-    "trainjobs": ("TrainJob", "get -A"),
+    "trainjobs": ("training job", "get -A"),  # a name alone may be of any kind: all were looked for
     "clustertrainingruntimes": ("ClusterTrainingRuntime", "runtimes"),
     **{family.plural: (family.kind, "get -A") for family in FAMILIES},
 }
@@ -69,21 +70,25 @@ def perform(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
     import asyncio
 
     from trainshed.client.failures import Failure
-    from trainshed.kube.faults import Fault, NotFound
+    from trainshed.kube.faults import Fault
 
     try:
         return asyncio.run(_with_client(target, work))
-    except NotFound as fault:
-        raise absent(fault, target) from fault
     except Fault as fault:
-        raise Trouble(str(fault), "", FAILED) from fault
+        raise refused(fault, target) from fault
     except Failure as failure:
         hint = f"start it with {PROGRAM} up{HERE}" if target.is_embedded else "check --kubeconfig"
         raise Trouble(str(failure), hint, CANNOT_START) from failure
 
 
-async def job(client: Client, words: str) -> Reference:
-    """The job that was named on the command line."""
+def refused(fault: Fault, target: Target) -> Trouble:
+    from trainshed.kube.faults import NotFound
+
+    return absent(fault, target) if isinstance(fault, NotFound) else Trouble(str(fault), "", FAILED)
+
+
+async def job(client: Client, words: str, then: str = "<name>") -> Reference:
+    """The job that was named on the command line, with the word that came after it."""
     from trainshed.jobs import references
 
     try:
@@ -92,6 +97,9 @@ async def job(client: Client, words: str) -> Reference:
         raise Trouble(str(error), "", WRONG_USAGE) from error
     except references.Ambiguous as error:
         raise Trouble(str(error), "name the kind too", WRONG_USAGE) from error
+    except references.OnlyKind as error:
+        hint = f"kind and name are one word: {error.kind.kind.lower()}/{then}"
+        raise Trouble(str(error), hint, WRONG_USAGE) from error
 
 
 def absent(fault: Fault, target: Target) -> Trouble:
@@ -119,10 +127,14 @@ async def _with_client(target: Target, work: Callable[[Client], Awaitable[T]]) -
     from trainshed.client.client import Client
 
     config = kubeconfig.load(_path(target), target.context)
-    async with Client.connect(config) as client:
+    async with Client.connect(config, on_warning=_warn) as client:
         if target.namespace:
             client.namespace = target.namespace
         return await work(client)
+
+
+def _warn(said: str) -> None:
+    print(f"Warning: {said}", file=sys.stderr, flush=True)
 
 
 def _path(target: Target) -> Path | None:

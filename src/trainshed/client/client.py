@@ -53,6 +53,10 @@ class Listing:
     revision: str
 
 
+def _log_warning(text: str) -> None:
+    log.warning("%s", text)
+
+
 class Client:
     def __init__(
         self,
@@ -61,7 +65,7 @@ class Client:
         namespace: str = "default",
         manager: str = "trainshed",
         patience: Patience | None = None,
-        on_warning: Callable[[str], None] = lambda text: log.warning("%s", text),
+        on_warning: Callable[[str], None] = _log_warning,
     ) -> None:
         self.namespace, self.manager = namespace, manager
         self._usual = Write(manager=manager)
@@ -69,9 +73,22 @@ class Client:
         self._transport, self._patience, self._on_warning = transport, patience or Patience(), on_warning
 
     @classmethod
-    def connect(cls, config: Config, *, manager: str = "trainshed", patience: Patience | None = None) -> Self:
+    def connect(
+        cls,
+        config: Config,
+        *,
+        manager: str = "trainshed",
+        patience: Patience | None = None,
+        on_warning: Callable[[str], None] = _log_warning,
+    ) -> Self:
         """A client for a configuration; nothing is sent before the first request."""
-        return cls(HttpTransport(config), namespace=config.namespace, manager=manager, patience=patience)
+        return cls(
+            HttpTransport(config),
+            namespace=config.namespace,
+            manager=manager,
+            patience=patience,
+            on_warning=on_warning,
+        )
 
     async def __aenter__(self) -> Self:
         return self

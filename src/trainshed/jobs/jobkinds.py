@@ -23,6 +23,13 @@ class JobKind:
     family: Family | None = None
     """None for TrainJobs."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that people and clients call the kind."""
+        plural, _, group = self.resource.partition(".")
+        singular = self.kind.lower()
+        return singular, plural, f"{singular}.{group}", self.resource
+
     def address(self, name: str) -> str:
         """What to type for a job of this name."""
         return f"{self.kind.lower()}/{name}" if self.family else name
@@ -54,12 +61,15 @@ def read(words: str) -> tuple[JobKind | None, str]:
     head, slash, name = words.rpartition("/")
     if not slash:
         return None, words
-    wanted = head.lower()
-    for kind in KINDS:
-        if wanted in (kind.kind.lower(), kind.resource, kind.resource.partition(".")[0]):
-            return kind, name
+    if (kind := called(head)) is not None:
+        return kind, name
     known = ", ".join(kind.kind.lower() for kind in KINDS)
     raise ValueError(f'there is no kind of training job "{head}"; there are {known}')
+
+
+def called(word: str) -> JobKind | None:
+    """The kind of that name: `pytorchjob`, `PyTorchJobs`, `pytorchjob.kubeflow.org` as apply prints it."""
+    return next((kind for kind in KINDS if word.lower() in kind.names), None)
 
 
 # --- pods of v1 jobs ----------------------------------------------------------------------------------------

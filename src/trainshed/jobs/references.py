@@ -16,6 +16,14 @@ class Ambiguous(Exception):
     """Several kinds have a job of that name; the message says how to tell them apart."""
 
 
+class OnlyKind(Exception):
+    """A kind was named and no job."""
+
+    def __init__(self, kind: JobKind) -> None:
+        super().__init__(f"{kind.kind} is a kind, not a job")
+        self.kind = kind
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     kind: JobKind
@@ -34,7 +42,10 @@ class Reference:
 
 
 async def resolve(client: Client, words: str) -> Reference:
-    """What is meant; a TrainJob where there is no such job at all. Raises `ValueError` and `Ambiguous`."""
+    """What is meant; a TrainJob where there is no such job at all.
+
+    Raises `ValueError`, `Ambiguous` and `OnlyKind`.
+    """
     kind, name = jobkinds.read(words)
     if kind is not None:
         return Reference(kind, name)
@@ -43,6 +54,8 @@ async def resolve(client: Client, words: str) -> Reference:
     there = [Reference(kind, name) for kind in await served(client) if await _has(client, kind, name)]
     if len(there) > 1:
         raise Ambiguous(f'there are several jobs "{name}": {", ".join(one.address for one in there)}')
+    if not there and (kind := jobkinds.called(name)) is not None:
+        raise OnlyKind(kind)
     return there[0] if there else Reference(TRAINJOB, name)
 
 
