@@ -172,7 +172,7 @@ def test_unready_containers_are_named() -> None:
 
 
 def test_incomplete_init_containers_are_named() -> None:
-    found = claims(a_pod(init=("i",)), one("i", RUNNING, "init", ready=False), one("c0", Waiting()))
+    found = claims(a_pod(init=("i",)), one("i", RUNNING, "init"), one("c0", Waiting()))
     words = ("False", "ContainersNotInitialized", "containers with incomplete status: [i]")
     assert found["Initialized"] == words
 
@@ -277,3 +277,16 @@ def test_containers_added_for_debugging_are_refused_in_words() -> None:
     (found,) = status(pod, a_view(one("c0", RUNNING)))["ephemeralContainerStatuses"]
     assert found["name"] == "debugger"
     assert found["state"]["terminated"]["message"] == "ephemeral containers do not run here: use kubectl exec"
+
+
+@pytest.mark.parametrize(("state", "expected"), [(Waiting(), False), (RUNNING, False), (FINE, True)])
+def test_an_init_container_is_ready_once_it_is_done(state: State, expected: bool) -> None:
+    view = a_view(one("i", state, "init"), one("c0", Waiting("PodInitializing")))
+    (found,) = status(a_pod(init=("i",)), view)["initContainerStatuses"]
+    assert found["ready"] is expected
+
+
+def test_a_sidecar_is_ready_while_it_runs() -> None:
+    view = a_view(one("s", RUNNING, "sidecar"), one("c0", RUNNING))
+    (found,) = status(a_pod(sidecars=("s",)), view)["initContainerStatuses"]
+    assert found["ready"] is True

@@ -77,7 +77,9 @@ class ContainerView:
         return dataclasses.replace(self, state=Waiting(), last=last, started=False, ready=False)
 
     def judged(self, *, started: bool, ready: bool) -> ContainerView:
-        return dataclasses.replace(self, started=started, ready=ready)
+        """An init container is ready when it is done, whatever could be said of it before."""
+        is_early = self.part == "init" and self.is_running
+        return dataclasses.replace(self, started=started, ready=ready and not is_early)
 
     @property
     def is_running(self) -> bool:
