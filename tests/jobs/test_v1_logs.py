@@ -40,3 +40,13 @@ def test_lines_of_a_job_that_took_its_pods_away_are_read_with_and_without_follow
     assert followed.err.startswith(f"pytorchjob/{name}: Complete after ")
     assert shed.trainshed("logs", "-f", name, "--rank", "0").out == "[master 0] rank 0\n"
     shed.kubectl("delete", "pytorchjob", name)
+
+
+def test_lines_of_a_job_that_waits_come_with_what_it_waits_for(shed: Whole, name: str) -> None:
+    greedy = a_script("true", resources={"limits": {"nvidia.com/gpu": 64}})
+    shed.apply(a_job("PyTorchJob", name, Master=greedy))
+    eventually(lambda: "Waiting" in shed.trainshed("get", name).out, "it waits")
+    told = shed.trainshed("logs", name)
+    assert told.out == ""
+    assert told.err.startswith(f"pytorchjob/{name}: waiting: needs nvidia.com/gpu 64"), told
+    shed.kubectl("delete", "pytorchjob", name)

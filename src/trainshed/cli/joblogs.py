@@ -92,9 +92,9 @@ def _print_kept(
     found = _kept(where, one, wanted)
     if not found:
         there = keptlogs.attempts(where.folder.root / "logs", where.namespace or "default", one.name)
-        if not there:
-            target.perform(where, one.get)
+        why = "" if there else summary.summarize(target.perform(where, one.get)).verdict
         kept = f" as asked for; kept are attempts {', '.join(map(str, there))}" if there else " yet"
+        kept += f": {why}" if why else ""
         hint = f"see what it does with {PROGRAM} describe {one.address}{HERE}"
         raise Trouble(f'there are no lines of {one.kind.kind} "{one.name}"{kept}', hint, FAILED)
     _show(found, one, options)
@@ -166,6 +166,9 @@ async def _print_all(client: Client, one: Reference, rank: int | None, options: 
     if not chosen:
         there = ", ".join(str(member.rank) for member, _ in pods)
         raise Trouble(f"{one.address} has no rank {rank}", f"it has {there}", FAILED)
+    state = summary.summarize(job, None, found)
+    if state.state == "Waiting":
+        console.say(f"{one.address}: {state.message}")
     refusals = [await _print_one(client, *each, options, alone=len(chosen) == 1) for each in chosen]
     if all(refusals):
         raise Trouble(str(refusals[0]), f"see {PROGRAM} describe {one.address}{HERE}", FAILED)
