@@ -315,6 +315,26 @@ async def test_an_mpijob_leaves_what_is_somebody_else_s(
         await client.get("pods", f"{name}-launcher")
 
 
+async def test_an_mpijob_takes_over_nothing_that_goes_with_an_earlier_one_of_its_name(
+    client: Client, operator: Operator, node: Nodes, name: str
+) -> None:
+    """The account of a job that was deleted a moment ago is still there, and is collected a moment later."""
+    uid = "00000000-0000-4000-8000-000000000000"
+    owner = {"apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "name": name, "uid": uid, "controller": True}
+    meta = {
+        "name": f"{name}-launcher",
+        "ownerReferences": [owner],
+        "finalizers": ["tests.trainshed.dev/held"],
+    }
+    await client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
+    job = await client.create(a_job(MPI, name, None, Launcher=1, Worker=1))
+    await waits.until(client, MPI.resource, name, lambda found: dig(found, "status", "startTime"))
+    await client.patch("serviceaccounts", f"{name}-launcher", {"metadata": {"finalizers": None}})
+    await node.running(name, "launcher", "worker-0")
+    account = await client.get("serviceaccounts", f"{name}-launcher")
+    assert account["metadata"]["ownerReferences"][0]["uid"] == job["metadata"]["uid"]
+
+
 async def test_an_mpijob_gives_nobody_a_way_into_the_pods_of_another_job(
     client: Client, operator: Operator, node: Nodes, name: str
 ) -> None:

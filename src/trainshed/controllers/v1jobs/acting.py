@@ -94,6 +94,10 @@ def claim(job: Object, names: Iterable[str], world: World) -> None:
 
 async def _standing(job: Object, wanted: Object, world: World) -> Object | None:
     found = await _find(wanted, world)
+    if found is not None and _is_left_over(found, job, MPI.kind):
+        # Its own end is near: an account that is used all the same would be taken from under the launcher.
+        what = f'{wanted["kind"]} "{wanted["metadata"]["name"]}"'
+        raise Temporary(f"{what} of the earlier job of this name is still there")
     if found is not None and (words := mpi.conflict(job, found, wanted["kind"])):
         raise _conflict(job, words, world)
     return found
