@@ -282,3 +282,13 @@ def with_token(shed: Whole, token: str) -> Object:
     for user in config["users"]:
         user["user"] = {"token": token}
     return config
+
+
+def test_what_the_server_warns_of_is_marked_as_a_warning(shed: Whole, name: str, tmp_path: Path) -> None:
+    container = {"name": "c", "image": "any", "resources": {"limits": {"memory": "1500m"}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
+    file = tmp_path / "pod.json"
+    file.write_text(json.dumps(pod))
+    ran = shed.trainshed("apply", "--dry-run", "-f", str(file))
+    assert ran.code == 0, ran
+    assert ran.err.startswith("Warning: spec.containers[0].resources.limits[memory]: fractional byte value")
