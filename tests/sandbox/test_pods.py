@@ -46,6 +46,22 @@ async def test_pods_that_listen_on_the_same_port_are_found_by_their_names(bench:
         assert await bench.said(asking) == f"{pod.name} heard hello"
 
 
+_NEIGHBOUR = """
+import socket
+socket.create_connection(("{address}", 443), 10).close()
+print(next(line.split()[3] for line in open("/proc/net/arp") if line.startswith("{address} ")))
+"""
+
+
+async def test_the_node_keeps_its_hardware_address_whoever_comes_and_goes(bench: Workbench) -> None:
+    """What is sent to one that is not there any more, slirp4netns takes for its own and carries outside."""
+    address = str(bench.engine.network[1])
+    expected = "02:74:" + socket.inet_aton(address).hex(":")
+    for name in ("one", "two", "three"):
+        asking = bench.container(await bench.pod(name), "python3", "-c", _NEIGHBOUR.format(address=address))
+        assert await bench.said(asking) == expected
+
+
 async def test_a_name_added_to_the_hosts_file_is_known_at_once(bench: Workbench) -> None:
     script = "echo ready; until getent hosts late.example; do sleep 0.02; done"
     plan = bench.container(await bench.pod(), "sh", "-c", script)

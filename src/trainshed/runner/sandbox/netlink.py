@@ -17,7 +17,7 @@ _ERROR = 2
 
 _IFLA_ADDRESS, _IFLA_IFNAME, _IFLA_MASTER, _IFLA_LINKINFO = 1, 3, 10, 18
 _IFLA_NET_NS_FD = 28
-_INFO_KIND, _INFO_DATA, _VETH_PEER = 1, 2, 1
+_INFO_KIND, _INFO_DATA, _VETH_PEER, _BRIDGE_AGEING = 1, 2, 1, 4
 _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _RTA_OIF, _RTA_GATEWAY = 4, 5
 _UP = 1
@@ -51,9 +51,12 @@ class Netlink:
         body = _link_header(up=True) + _name(name) + _number(_IFLA_MASTER, master)
         self._ask(_NEWLINK, _REQUEST | _ACK, body)
 
-    def add_bridge(self, name: str) -> None:
-        info = _attribute(_IFLA_LINKINFO, _attribute(_INFO_KIND, b"bridge"))
-        self._ask(_NEWLINK, _MAKE, _link_header(up=True) + _name(name) + info)
+    def add_bridge(self, name: str, hardware: bytes, remembered: int) -> None:
+        """`remembered`: how many seconds the bridge knows behind which port somebody is."""
+        data = _attribute(_INFO_DATA, _number(_BRIDGE_AGEING, remembered * 100))
+        info = _attribute(_IFLA_LINKINFO, _attribute(_INFO_KIND, b"bridge") + data)
+        own = _attribute(_IFLA_ADDRESS, hardware)
+        self._ask(_NEWLINK, _MAKE, _link_header(up=True) + _name(name) + own + info)
 
     def add_pair(self, name: str, master: int, peer: str, hardware: bytes, namespace: int) -> None:
         """A veth pair: `name` here, on the bridge `master`; `peer` in the other namespace, still down."""

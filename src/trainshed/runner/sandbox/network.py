@@ -12,6 +12,14 @@ BRIDGE = "pods"
 WIRE = "eth0"
 
 
+_REMEMBERED_SECONDS = 30 * 24 * 3600
+
+
+def hardware_of(address: str) -> bytes:
+    """Neighbours remember hardware addresses: the next pod with the same address has the same one."""
+    return b"\x02\x74" + socket.inet_aton(address)
+
+
 @dataclass(frozen=True, slots=True)
 class Addresses:
     """The /16 all pods are in, and who has the first few addresses."""
@@ -48,7 +56,10 @@ class NodeNetwork:
 
     def _make(self) -> int:
         self._netlink.up("lo")
-        self._netlink.add_bridge(BRIDGE)
+        # A bridge without an address of its own has the lowest of its ports', another whenever pods come and
+        # go; and what it has no port for goes to all. slirp4netns takes whatever it gets, and would carry to
+        # the world what was meant for us.
+        self._netlink.add_bridge(BRIDGE, hardware_of(self.addresses.bridge), _REMEMBERED_SECONDS)
         index = self._netlink.index(BRIDGE)
         self._netlink.add_address(index, self.addresses.bridge, 16)
         return index
@@ -62,8 +73,7 @@ class NodeNetwork:
         packed = socket.inet_aton(address)
         own = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         name = f"pod{packed[2]:02x}{packed[3]:02x}"
-        # Neighbours remember hardware addresses: the next pod with the same address has the same one.
-        hardware = b"\x02\x74" + packed
+        hardware = hardware_of(address)
         try:
             self._netlink.add_pair(name, self._bridge, WIRE, hardware, own)
         except FileExistsError:  # of a pod that is gone; the kernel takes its time to remove it
