@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tests.agent.nodes import NODE
 from trainshed.client.client import Client
 from trainshed.controllers.v1jobs import environment, mpi, naming, replicas
+from trainshed.controllers.v1jobs.replicas import Replica
 from trainshed.kinds.kubeflow.families import MPI
 from trainshed.kube.objects import JSON, Object
 
@@ -23,10 +26,19 @@ def a_job(namespace: str, script: str, workers: int, **spec: JSON) -> Object:
 
 
 async def ground(client: Client, job: Object) -> None:
-    """Everything but the pods; nobody owns it, as there is no job in the server."""
-    for one in mpi.objects(job, replicas.read(MPI, job), ()):
+    """Everything but the pods, as if they were there; nobody owns it, as there is no job in the server."""
+    given = replicas.read(MPI, job)
+    for one in mpi.objects(job, given, [*workers(given)]):
         del one["metadata"]["ownerReferences"]
         await client.create(one)
+
+
+def workers(given: tuple[Replica, ...]) -> Iterator[Object]:
+    worker = replicas.find(given, "Worker")
+    for index in range(worker.count if worker else 0):
+        yield {
+            "metadata": {"name": naming.member(MPI, "j", "Worker", index), "labels": {naming.TYPE: "worker"}}
+        }
 
 
 def a_pod(job: Object, type: str, index: int = 0) -> Object:

@@ -55,7 +55,7 @@ print(next(line.split()[3] for line in open("/proc/net/arp") if line.startswith(
 
 async def test_the_node_keeps_its_hardware_address_whoever_comes_and_goes(bench: Workbench) -> None:
     """What is sent to one that is not there any more, slirp4netns takes for its own and carries outside."""
-    address = str(bench.engine.network[1])
+    address = f"{bench.prefix}.0.1"
     expected = "02:74:" + socket.inet_aton(address).hex(":")
     for name in ("one", "two", "three"):
         asking = bench.container(await bench.pod(name), "python3", "-c", _NEIGHBOUR.format(address=address))

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-_TRY_SECONDS = 60.0
+_TRY_SECONDS, _RIGHTS_SECONDS = 60.0, 10.0
 _PIECE = 1 << 16
 _FRAME = struct.Struct("!II")
 _FIN = 1 << 24
@@ -38,6 +38,10 @@ class Refused(Exception):
 
 class NotYet(Refused):
     """The same, but it may be possible soon."""
+
+
+class NoRights(NotYet):
+    """A launcher has them for workers that are there: while one is replaced, it lacks them."""
 
 
 class Call(NamedTuple):
@@ -143,12 +147,13 @@ async def run(to: Server, call: Call) -> int:
 
 async def _patient(to: Server, call: Call) -> tuple[StreamReader, StreamWriter]:
     """Workers may start later than their launcher: try for a while, and say so once."""
-    deadline, wait = time.monotonic() + _TRY_SECONDS, 0.05
+    began, wait = time.monotonic(), 0.05
     while True:
         try:
             return await _opened(to, call)
         except (NotYet, OSError) as why:
-            if isinstance(why, ssl.SSLError) or time.monotonic() > deadline:
+            patience = _RIGHTS_SECONDS if isinstance(why, NoRights) else _TRY_SECONDS
+            if isinstance(why, ssl.SSLError) or time.monotonic() > began + patience:
                 raise Refused(str(why)) from None
             if wait == 0.4:
                 print(f"kubectl: will try again: {why}", file=sys.stderr, flush=True)
@@ -195,15 +200,14 @@ async def _switched(reader: StreamReader) -> None:
     told = status(await reader.readexactly(int(sizes[0])) if sizes else b"")
     words = told.message or f"the API server answered {code}"
     words = f"Error from server ({told.reason}): {words}" if told.reason else f"error: {words}"
+    if code == 403:
+        raise NoRights(words)
     raise NotYet(words) if _may_pass(code) else Refused(words)
 
 
 def _may_pass(code: int) -> bool:
-    """Not there yet, not started yet, or the server has trouble of its own.
-
-    A launcher has rights for workers that are there: while one is replaced, it lacks them.
-    """
-    return code in (400, 403, 404, 429) or code >= 500
+    """Not there yet, not started yet, or the server has trouble of its own."""
+    return code in (400, 404, 429) or code >= 500
 
 
 class Status(NamedTuple):
