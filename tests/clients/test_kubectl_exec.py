@@ -161,14 +161,18 @@ class TestExecOverSpdy:
 
 class TestAttach:
     def test_shows_what_is_printed_from_now_on(self, node: Node, wire: Wire, console: Console) -> None:
-        gate = console.folder / "gate"
-        script = f"echo before; while [ ! -e {gate} ]; do sleep 0.05; done; echo out; echo err >&2"
+        gates = [console.folder / "first", console.folder / "second"]
+        waiting = [f"while [ ! -e {gate} ]; do sleep 0.05; done" for gate in gates]
+        script = f"echo before; {waiting[0]}; echo out; {waiting[1]}; echo err >&2"
+        hint = "If you don't see a command prompt, try pressing enter."
         pod = node.pod(wire, console.namespace, "chatty", main=["sh", "-c", script])
         with console.watching("kubectl attach chatty") as attached:
             self._until_attached(console, pod["metadata"]["name"])
-            gate.touch()
+            gates[0].touch()
+            attached.shows(hint, "out")  # what comes by two streams at once comes in any order
+            gates[1].touch()
+            attached.shows(hint, "out", "err")
             node.wait(node.container(pod, "main"))
-            attached.shows("If you don't see a command prompt, try pressing enter.", "out", "err")
 
     def _until_attached(self, console: Console, name: str) -> None:
         """The audit log tells when a stream begins."""

@@ -68,10 +68,11 @@ def apply(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Create or update what manifests describe, and start Trainshed if it does not run.
+    """Create or update what manifests describe.
 
-    Objects that others need (namespaces, kinds, configuration, runtimes) go first, jobs last. One that is
-    refused keeps no other from being applied; the exit code is then 1.
+    Trainshed is started if it does not run. Objects that others need (namespaces, kinds, configuration,
+    runtimes) go first, jobs last. One that is refused keeps no other from being applied; the exit code is
+    then 1.
     """
     found = gather(files, overlays, recursive)
     where = target.chosen(data_dir, kubeconfig, context, namespace)

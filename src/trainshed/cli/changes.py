@@ -68,7 +68,7 @@ def delete(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Delete training jobs and what they own, or all that manifests describe; logs are kept."""
+    """Delete jobs, or what manifests describe; logs are kept."""
     described = bool(files or overlays)
     if [bool(names), everything, described].count(True) != 1:
         said = "name the jobs to delete, or give --all, or manifests with -f or -k"

@@ -73,11 +73,11 @@ def convert(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Convert PyTorchJobs and their like, and older TrainJobs, to TrainJobs of today.
+    """Convert v1 jobs and older TrainJobs to TrainJobs of today.
 
-    Other objects pass as they are. What is lost or will be different is said on standard error, one line
-    each; with -v also what need not be said any more. A job that cannot be converted stays, and the exit
-    code is 1.
+    V1 jobs are PyTorchJobs and their like. Other objects pass as they are. What is lost or will be different
+    is said on standard error, one line each; with -v also what need not be said any more. A job that cannot
+    be converted stays, and the exit code is 1.
     """
     folder = None if str(folder) == "-" else folder
     if folder is not None and in_place:

@@ -35,7 +35,7 @@ def describe(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show a training job with its pods, conditions and latest events."""
+    """Show a training job with its pods, conditions and events."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     kind, job, mine, happened = target.perform(where, lambda client: _fetch(client, name))
     now = datetime.now(UTC)

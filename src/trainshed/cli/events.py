@@ -34,7 +34,7 @@ def events(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show the events of a training job and its pods, or of a namespace."""
+    """Show the events of a job and its pods, or of a namespace."""
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     found = target.perform(where, lambda client: fetch(client, name))
     if found:
