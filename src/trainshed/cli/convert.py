@@ -51,7 +51,12 @@ InPlace = Annotated[bool, typer.Option("-i", "--in-place", help="Write results o
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say only what is lost.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End with 1 if any field is not carried over.")]
 Prove = Annotated[
-    bool, typer.Option("--prove", help="Run each job before and after here, and compare what its pods see.")
+    bool,
+    typer.Option(
+        "--prove",
+        help="Run each job in both forms here, with a probe in place of its program, and print a table of "
+        "what the pods see; the manifests are then written only with -o or -i.",
+    ),
 ]
 _WORDS = {
     "not converted": "cannot be",
