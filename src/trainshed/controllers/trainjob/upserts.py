@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from trainshed.kinds.reading import entries, mapping
-from trainshed.kube.objects import JSON, Object, text
+from trainshed.kube.objects import Object, text
 
 INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
@@ -46,10 +46,6 @@ def port(container: Object, number: int) -> None:
 
 
 # --- variables --------------------------------------------------------------------------------------------
-
-
-def variable(name: str, value: JSON) -> Object:
-    return {"name": name, "value": str(value)}
 
 
 def index_variable(name: str) -> Object:

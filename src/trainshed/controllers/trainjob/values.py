@@ -5,6 +5,7 @@ from __future__ import annotations
 from trainshed.controllers.trainjob import counts, upserts
 from trainshed.controllers.trainjob.draft import Draft, container
 from trainshed.controllers.trainjob.plugins import torchtune
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.reading import entries, is_true, mapping, sequence
 from trainshed.kinds.trainer import templates
 from trainshed.kube.objects import Object, copied, text
@@ -45,7 +46,7 @@ def _initialize(draft: Draft, what: str, step: str) -> None:
 
 def _initialize_container(target: Object, given: Object) -> None:
     if isinstance(given.get("storageUri"), str):
-        upserts.environment(target, upserts.variable("STORAGE_URI", given["storageUri"]))
+        upserts.environment(target, variable("STORAGE_URI", given["storageUri"]))
     upserts.environment(target, *upserts.given(entries(given, "env")))
     if secret := text(given, "secretRef", "name"):
         target["envFrom"] = [*sequence(target, "envFrom"), {"secretRef": {"name": secret}}]

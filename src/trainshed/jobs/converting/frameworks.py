@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from trainshed.controllers.v1jobs import elastic
+from trainshed.controllers.v1jobs.mpi.names import computes
 from trainshed.jobs.converting import variables
 from trainshed.jobs.converting.parcels import Parcel
+from trainshed.jobs.converting.pods import NO_EFFECT
 from trainshed.jobs.converting.topology import Topology
 from trainshed.kinds.kubeflow.families import (
     JAX,
@@ -22,8 +24,6 @@ from trainshed.kinds.kubeflow.families import (
 )
 from trainshed.kinds.trainer.policies import TORCH_ENV, XGBOOST_ENV
 from trainshed.kube.objects import Object, dig
-
-_INERT: Final = "had no effect in v1 either"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _told(spec: Parcel, bounds: elastic.Bounds, job: Topology) -> None:
 
 
 def _paddle(spec: Parcel, raw: Object, job: Topology, found: Options) -> None:
-    spec.needless(_INERT, "elasticPolicy")
+    spec.needless(NO_EFFECT, "elasticPolicy")
     found.needs_runtime = True
 
 
@@ -148,7 +148,7 @@ def _tensorflow(spec: Parcel, raw: Object, job: Topology, found: Options) -> Non
 
 
 def _mxnet(spec: Parcel, raw: Object, job: Topology, found: Options) -> None:
-    spec.needless(f"{_INERT}: MX_CONFIG and DMLC_* follow from the replicas", "jobMode")
+    spec.needless(f"{NO_EFFECT}: MX_CONFIG and DMLC_* follow from the replicas", "jobMode")
     found.needs_runtime = True
     if job.part("Scheduler") is None and not (job.total == 1 and job.part("Worker")):
         why = "the job is complete when all replicas are; in v1, without a Scheduler, never"
@@ -170,10 +170,11 @@ def _mpi(spec: Parcel, raw: Object, job: Topology, found: Options) -> None:
     # Fields of kubeflow.org/v2beta1, which has the same kind.
     path = spec.take("sshAuthMountPath")
     launches = spec.take("runLauncherAsWorker")
+    joins = len(job.groups) > 1 and computes(job.trainer.part.template)
     found.policy = {
         "mpiImplementation": "OpenMPI",
         "sshAuthMountPath": path if isinstance(path, str) and path else "/root/.ssh",
-        "runLauncherAsNode": launches is True or (len(job.groups) > 1 and variables.has_gpus(job.trainer)),
+        "runLauncherAsNode": launches is True or joins,
     }
     _told_of_mpi(spec)
 

@@ -11,21 +11,23 @@ from collections.abc import Callable
 from typing import Final
 
 from trainshed.controllers.trainjob.plugins.plugin import PORT
-from trainshed.controllers.trainjob.upserts import variable
 from trainshed.controllers.v1jobs import elastic
+from trainshed.controllers.v1jobs.environment.member import UNBUFFERED
+from trainshed.controllers.v1jobs.environment.pytorch import rendezvous
+from trainshed.controllers.v1jobs.mpi.names import computes
 from trainshed.controllers.v1jobs.replicas import Replica
 from trainshed.jobs.converting import topology as topologies
 from trainshed.jobs.converting.topology import Group, Topology
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.jobset import labels
 from trainshed.kinds.kubeflow.families import JAX, MPI, MXNET, PADDLE, PYTORCH, TENSORFLOW, XGBOOST
-from trainshed.kinds.reading import entries, mapping, number
+from trainshed.kinds.reading import mapping, number
 from trainshed.kube.numbers import whole
 from trainshed.kube.objects import JSON, Object, dig, text
 
 RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 """What programs read that find each other without torchrun."""
 INDEX: Final = "JOB_COMPLETION_INDEX"
-_UNBUFFERED: Final = variable("PYTHONUNBUFFERED", 1)
 
 
 def of(job: Topology, group: Group, spec: Object) -> list[Object]:
@@ -66,7 +68,7 @@ def _rank(name: str, group: Group) -> Object:
 
 
 def _pytorch(job: Topology, group: Group, spec: Object) -> list[Object]:
-    found = [_UNBUFFERED]
+    found = [UNBUFFERED]
     if job.part("Master") is not None:
         address, many = job.address("Master", 0), processes(spec)
         size = job.total * (many if isinstance(many, int) else 1)
@@ -93,7 +95,7 @@ def _elastic(job: Topology, policy: Object) -> list[Object]:
         variable("PET_RDZV_BACKEND", backend),
         variable("PET_RDZV_ENDPOINT", meeting_point(job, policy)),
         *many,
-        *stated(job, policy),
+        *rendezvous(policy),
     ]
 
 
@@ -102,22 +104,6 @@ def meeting_point(job: Topology, policy: Object) -> str:
     host = text(policy, "rdzvHost") or job.address(first.type, 0)
     given = number(policy, "rdzvPort")
     return f"{host}:{(PORT if job.is_single else first.port) if given is None else given}"
-
-
-def stated(job: Topology, policy: Object) -> list[Object]:
-    """What an elastic policy says about the rendezvous, beyond its bounds."""
-    found = []
-    if name := text(policy, "rdzvId"):
-        found.append(variable("PET_RDZV_ID", name))
-    if pairs := entries(policy, "rdzvConf"):
-        found.append(
-            variable(
-                "PET_RDZV_CONF", ",".join(f"{text(pair, 'key')}={text(pair, 'value')}" for pair in pairs)
-            )
-        )
-    if policy.get("standalone") is True:
-        found.append(variable("PET_STANDALONE", ""))
-    return found
 
 
 # --- one address, one rank ----------------------------------------------------------------------------------
@@ -129,7 +115,7 @@ def _xgboost(job: Topology, group: Group, spec: Object) -> list[Object]:
         variable("MASTER_ADDR", job.address("Master", 0)),
         variable("WORLD_SIZE", job.total),
         _rank("RANK", group),
-        _UNBUFFERED,
+        UNBUFFERED,
     ]
     workers = job.part("Worker")
     if workers is not None and job.total > 1:
@@ -140,7 +126,7 @@ def _xgboost(job: Topology, group: Group, spec: Object) -> list[Object]:
 
 def _jax(job: Topology, group: Group, spec: Object) -> list[Object]:
     return [
-        _UNBUFFERED,
+        UNBUFFERED,
         variable("COORDINATOR_PORT", port(job)),
         variable("COORDINATOR_ADDRESS", job.address("Worker", 0)),
         variable("NUM_PROCESSES", job.total),
@@ -150,7 +136,7 @@ def _jax(job: Topology, group: Group, spec: Object) -> list[Object]:
 
 def _paddle(job: Topology, group: Group, spec: Object) -> list[Object]:
     """The pod that holds the meeting point must know it by number: Paddle looks for its own address there."""
-    found = [_UNBUFFERED, variable("PADDLE_JOB_ID", job.name), variable("PADDLE_NNODES", job.total)]
+    found = [UNBUFFERED, variable("PADDLE_JOB_ID", job.name), variable("PADDLE_NNODES", job.total)]
     first = job.parts[0]
     if group is job.groups[0]:
         found.append(_field("POD_IP_DUMMY", "status.podIP"))
@@ -243,15 +229,9 @@ def _indexed(name: str, config: JSON, group: Group) -> list[Object]:
 
 def _mpi(job: Topology, group: Group, spec: Object) -> list[Object]:
     """A launcher that does not compute must not hold the GPUs of its node."""
-    if group.part.type != "Launcher" or has_gpus(group):
+    if group.part.type != "Launcher" or computes(group.part.template):
         return []
     return [variable("NVIDIA_VISIBLE_DEVICES", ""), variable("NVIDIA_DRIVER_CAPABILITIES", "")]
-
-
-def has_gpus(group: Group) -> bool:
-    containers = entries(group.part.template, "spec", "containers")
-    limits = [name for container in containers for name in mapping(container, "resources", "limits")]
-    return any("gpu" in name for name in limits)
 
 
 _BY_KIND: Final[dict[str, Callable[[Topology, Group, Object], list[Object]]]] = {

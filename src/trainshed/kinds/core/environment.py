@@ -37,6 +37,11 @@ _DIVISORS: Final = {
 _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 
 
+def variable(name: str, value: JSON) -> Object:
+    """One with a plain value, as containers have them."""
+    return {"name": name, "value": str(value)}
+
+
 def defaults(container: Object) -> None:
     for variable in entries(container, "env"):
         default_field_ref(mapping(variable, "valueFrom"))

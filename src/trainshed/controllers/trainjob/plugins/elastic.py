@@ -13,6 +13,7 @@ from trainshed.controllers.trainjob import upserts
 from trainshed.controllers.trainjob.draft import Draft, pod_template, set_count
 from trainshed.controllers.trainjob.plugins import processes
 from trainshed.controllers.trainjob.plugins.plugin import PORT, Plugin, first_node
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.reading import child, mapping, number
 from trainshed.kinds.scheduling import gangs
 from trainshed.kube.objects import Object, plant
@@ -54,14 +55,14 @@ def bounds(draft: Draft) -> Bounds:
 
 def _variables(draft: Draft, found: Bounds) -> list[Object]:
     restarts = number(draft.policy("torch"), "elasticPolicy", "maxRestarts")
-    many = [upserts.variable("PET_MAX_RESTARTS", restarts)] if restarts is not None else []
+    many = [variable("PET_MAX_RESTARTS", restarts)] if restarts is not None else []
     return [
-        upserts.variable("PET_NNODES", f"{found.fewest}:{found.most}"),
-        upserts.variable("PET_NPROC_PER_NODE", processes.per_node(draft.job, draft.runtime)),
-        upserts.variable("PET_RDZV_BACKEND", "c10d"),
-        upserts.variable("PET_RDZV_ENDPOINT", f"{first_node(draft)}:{PORT}"),
-        upserts.variable("PET_RDZV_ID", draft.name),
-        upserts.variable("PET_RDZV_CONF", SETTINGS),
+        variable("PET_NNODES", f"{found.fewest}:{found.most}"),
+        variable("PET_NPROC_PER_NODE", processes.per_node(draft.job, draft.runtime)),
+        variable("PET_RDZV_BACKEND", "c10d"),
+        variable("PET_RDZV_ENDPOINT", f"{first_node(draft)}:{PORT}"),
+        variable("PET_RDZV_ID", draft.name),
+        variable("PET_RDZV_CONF", SETTINGS),
         *many,
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from trainshed.controllers.trainjob import upserts
 from trainshed.controllers.trainjob.draft import Draft, count
 from trainshed.controllers.trainjob.plugins.plugin import PORT, Plugin, first_node
+from trainshed.kinds.core.environment import variable
 
 
 def applies(draft: Draft) -> bool:
@@ -17,9 +18,9 @@ def enforce(draft: Draft) -> None:
         return
     upserts.environment(
         node,
-        upserts.variable("JAX_NUM_PROCESSES", count(job)),
+        variable("JAX_NUM_PROCESSES", count(job)),
         upserts.index_variable("JAX_PROCESS_ID"),
-        upserts.variable("JAX_COORDINATOR_ADDRESS", f"{first_node(draft)}:{PORT}"),
+        variable("JAX_COORDINATOR_ADDRESS", f"{first_node(draft)}:{PORT}"),
     )
     upserts.port(node, PORT)
 

@@ -9,6 +9,7 @@ from trainshed.controllers.trainjob.counts import runs_launcher_as_node
 from trainshed.controllers.trainjob.draft import Draft, beside, container, count
 from trainshed.controllers.trainjob.plugins.plugin import Plugin
 from trainshed.controllers.trainjob.refusals import CREATION_FAILED, Refusal
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.reading import number
 from trainshed.kinds.trainer import devices, templates
 from trainshed.kube.objects import Object, text
@@ -64,10 +65,10 @@ def _equip_launcher(draft: Draft, job: Object) -> None:
     upserts.mounts(node, {"name": "mpi-hostfile", "mountPath": _FOLDER})
     upserts.environment(
         node,
-        upserts.variable("OMPI_MCA_orte_default_hostfile", f"{_FOLDER}/{_HOSTFILE}"),
-        upserts.variable("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
-        upserts.variable("OMPI_MCA_orte_set_default_slots", slots(draft)),
-        upserts.variable("OMPI_MCA_plm_rsh_args", "-o ConnectionAttempts=10"),
+        variable("OMPI_MCA_orte_default_hostfile", f"{_FOLDER}/{_HOSTFILE}"),
+        variable("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
+        variable("OMPI_MCA_orte_set_default_slots", slots(draft)),
+        variable("OMPI_MCA_plm_rsh_args", "-o ConnectionAttempts=10"),
     )
 
 

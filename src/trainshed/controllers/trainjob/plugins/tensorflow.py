@@ -11,6 +11,7 @@ from trainshed.controllers.trainjob import upserts
 from trainshed.controllers.trainjob.draft import Draft, count
 from trainshed.controllers.trainjob.plugins import plain
 from trainshed.controllers.trainjob.plugins.plugin import Plugin
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.reading import entries
 from trainshed.kinds.trainer import templates
 from trainshed.kinds.trainer.runtimes import FRAMEWORK
@@ -33,11 +34,11 @@ def enforce(draft: Draft) -> None:
     if not _has(node, "TF_CONFIG"):
         # Only variables further up in the list can be referred to, and the Job controller adds this one last.
         upserts.environment(node, *([] if _has(node, INDEX) else [upserts.index_variable(INDEX)]))
-        upserts.environment(node, upserts.variable("TF_CONFIG", _config(draft.name, count(job))))
+        upserts.environment(node, variable("TF_CONFIG", _config(draft.name, count(job))))
         upserts.port(node, PORT)
     for container in [*entries(templates.pod(job), "initContainers"), node]:
         if not _has(container, WORKERS):
-            upserts.environment(container, upserts.variable(WORKERS, count(job)))
+            upserts.environment(container, variable(WORKERS, count(job)))
 
 
 def _config(name: str, workers: int) -> str:

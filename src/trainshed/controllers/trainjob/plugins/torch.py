@@ -7,6 +7,7 @@ from trainshed.controllers.trainjob.draft import Draft, any_container, count
 from trainshed.controllers.trainjob.plugins import processes, torchtune
 from trainshed.controllers.trainjob.plugins.plugin import PORT, Plugin, first_node
 from trainshed.controllers.trainjob.refusals import CREATION_FAILED, Refusal
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.reading import entries, texts
 from trainshed.kube.objects import Object, text
 
@@ -28,16 +29,16 @@ def enforce(draft: Draft) -> None:
 
 def _size(draft: Draft) -> list[Object]:
     return [
-        upserts.variable("PET_NNODES", count(draft.trainer_job) if draft.trainer_job else 1),
-        upserts.variable("PET_NPROC_PER_NODE", processes.per_node(draft.job, draft.runtime)),
+        variable("PET_NNODES", count(draft.trainer_job) if draft.trainer_job else 1),
+        variable("PET_NPROC_PER_NODE", processes.per_node(draft.job, draft.runtime)),
         upserts.index_variable("PET_NODE_RANK"),
     ]
 
 
 def _master(draft: Draft) -> list[Object]:
     return [
-        upserts.variable("PET_MASTER_ADDR", first_node(draft)),
-        upserts.variable("PET_MASTER_PORT", PORT),
+        variable("PET_MASTER_ADDR", first_node(draft)),
+        variable("PET_MASTER_PORT", PORT),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from trainshed.controllers.trainjob import upserts
 from trainshed.controllers.trainjob.draft import Draft, count
 from trainshed.controllers.trainjob.plugins.plugin import PORT, Plugin, first_node
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.trainer import devices
 
 
@@ -19,10 +20,10 @@ def enforce(draft: Draft) -> None:
     workers = count(job) * (devices.gpus(devices.resources(draft.job, draft.runtime)) or 1)
     upserts.environment(
         node,
-        upserts.variable("DMLC_TRACKER_URI", first_node(draft)),
-        upserts.variable("DMLC_TRACKER_PORT", PORT),
+        variable("DMLC_TRACKER_URI", first_node(draft)),
+        variable("DMLC_TRACKER_PORT", PORT),
         upserts.index_variable("DMLC_TASK_ID"),
-        upserts.variable("DMLC_NUM_WORKER", workers),
+        variable("DMLC_NUM_WORKER", workers),
     )
     upserts.port(node, PORT)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from trainshed.controllers.v1jobs import naming, replicas
 from trainshed.controllers.v1jobs.replicas import Replica
 from trainshed.controllers.v1jobs.settings import DEFAULTS, Settings
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.kubeflow.families import Family
 from trainshed.kube.objects import JSON, Object, text
 
@@ -62,10 +63,6 @@ class Member:
     def host(self, type: str, index: int = 0) -> str:
         """By which name others find a pod: that of the service in front of it."""
         return naming.member(self.family, self.job_name, type, index)
-
-
-def variable(name: str, value: JSON) -> Object:
-    return {"name": name, "value": str(value)}
 
 
 UNBUFFERED = variable("PYTHONUNBUFFERED", 1)

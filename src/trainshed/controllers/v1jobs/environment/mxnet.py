@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from trainshed.controllers.v1jobs.environment.member import Member, variable
+from trainshed.controllers.v1jobs.environment.member import Member
+from trainshed.kinds.core.environment import variable
 from trainshed.kube.objects import Object, text
 
 _TUNER_KEY = "tuner-server-key"

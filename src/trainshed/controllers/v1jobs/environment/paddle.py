@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from trainshed.controllers.v1jobs import replicas
-from trainshed.controllers.v1jobs.environment.member import UNBUFFERED, Member, variable
+from trainshed.controllers.v1jobs.environment.member import UNBUFFERED, Member
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.kubeflow.families import PADDLE
 from trainshed.kube.objects import Object
 

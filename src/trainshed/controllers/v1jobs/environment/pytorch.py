@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainshed.controllers.v1jobs import elastic
-from trainshed.controllers.v1jobs.environment.member import UNBUFFERED, Member, variable
+from trainshed.controllers.v1jobs.environment.member import UNBUFFERED, Member
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.reading import entries, is_true, number
 from trainshed.kube.numbers import integer
 from trainshed.kube.objects import Object, dig, text
@@ -53,6 +54,11 @@ def _elastic(member: Member) -> Iterator[Object]:
     for name, field in (("PET_MAX_RESTARTS", "maxRestarts"), ("PET_NPROC_PER_NODE", "nProcPerNode")):
         if (found := number(policy, field)) is not None:
             yield variable(name, found)
+    yield from rendezvous(policy)
+
+
+def rendezvous(policy: Object) -> Iterator[Object]:
+    """What an elastic policy says about it, beyond its bounds and where it is."""
     if isinstance(dig(policy, "rdzvId"), str):
         yield variable("PET_RDZV_ID", text(policy, "rdzvId"))
     if pairs := entries(policy, "rdzvConf"):

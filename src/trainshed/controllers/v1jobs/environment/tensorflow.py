@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from trainshed.controllers.v1jobs import replicas
-from trainshed.controllers.v1jobs.environment.member import Member, variable
+from trainshed.controllers.v1jobs.environment.member import Member
+from trainshed.kinds.core.environment import variable
 from trainshed.kinds.kubeflow.families import TENSORFLOW
 from trainshed.kinds.reading import is_true
 from trainshed.kube.objects import JSON, Object, text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trainshed.controllers.v1jobs.environment.member import UNBUFFERED, Member, variable
+from trainshed.controllers.v1jobs.environment.member import UNBUFFERED, Member
+from trainshed.kinds.core.environment import variable
 from trainshed.kube.objects import Object
 
 _NO_PORT = "failed to found the port"
