@@ -6,7 +6,7 @@ FRAMEWORKS := .venv/.frameworks
 PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt bench clean
+.PHONY: help setup demo test second check fmt bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,11 @@ demo: $(STAMP)  ## Start Trainshed, run a two-node PyTorch job with live logs; i
 
 test: $(FRAMEWORKS)  ## Run all tests (PYTEST_ARGS="-k word" for some)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+SECOND := $(addprefix tests/backend/,test_contract.py test_creating.py test_tenants.py test_isolation.py reads/test_reading.py)
+
+second: $(FRAMEWORKS)  ## Test the backend once more, pointed by a kubeconfig at a second control plane
+	$(BIN)/python -m pytest -n auto --second-plane $(SECOND)
 
 check: $(STAMP)  ## Formatting, lint, types, import rules, spelling
 	$(BIN)/ruff format --check .

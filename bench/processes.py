@@ -24,8 +24,7 @@ def seconds(data: Path) -> dict[str, float]:
 
 
 def per_job(before: Mapping[str, float], after: Mapping[str, float], count: int) -> str:
-    # The backend may come when the others are at work already: then its start counts too.
-    spent = {name: (after[name] - before.get(name, 0.0)) * 1000 / count for name in after}
+    spent = {name: (after[name] - before[name]) * 1000 / count for name in after}
     words = ", ".join(f"{name} {each:.1f}" for name, each in spent.items())
     return f"{words}; {sum(spent.values()):.1f} in all"
 

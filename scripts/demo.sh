@@ -15,7 +15,7 @@ refused() { say "$@"; ! "$@" || { echo "that should have been refused"; exit 1; 
 
 tell "Trainshed: a Kubernetes API on this machine that runs Kubeflow training jobs"
 say trainshed up --port 0
-"$trainshed" up --port 0
+"$trainshed" up --port 0 --data-dir "$TRAINSHED_HOME"  # named, so that its lines lead there from any shell
 KUBECONFIG=$("$trainshed" kubeconfig)
 export KUBECONFIG
 
@@ -38,5 +38,6 @@ fi
 tell "It stays up, to look around"
 printf 'kubeconfig  %s\n' "$KUBECONFIG"
 printf 'use it      export KUBECONFIG=%s; kubectl get pods\n' "$KUBECONFIG"
+printf 'or          export TRAINSHED_HOME=%s; %s get\n' "$TRAINSHED_HOME" "$trainshed"
 printf 'REST API    %s/docs\n' "$("$trainshed" url)"
-printf 'stop it     TRAINSHED_HOME=%s %s down\n' "$TRAINSHED_HOME" "$trainshed"
+printf 'stop it     %s down --data-dir %s\n' "$trainshed" "$TRAINSHED_HOME"

@@ -1,4 +1,4 @@
-"""Write the manifests in deploy/ that the code also has: tenants' roles and the runtimes of platforms.
+"""Write the manifests in deploy/ that the code also has: tenants' roles, runtimes that are not upstream's.
 
 Run it after changing one of them; a test compares.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from trainshed.backend.tenancy import roles
-from trainshed.kinds.trainer import platform_runtimes
+from trainshed.kinds.trainer import runtimes
 from trainshed.kube.objects import Object
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
@@ -18,11 +18,10 @@ DEPLOY = Path(__file__).parent.parent / "deploy"
 
 def files() -> dict[Path, list[Object]]:
     """What each file has to hold."""
-    runtimes = {
-        DEPLOY / "runtimes" / f"{found['metadata']['name']}.yaml": [found]
-        for found in platform_runtimes.manifests()
+    shipped = {
+        DEPLOY / "runtimes" / f"{found['metadata']['name']}.yaml": [found] for found in runtimes.ours()
     }
-    return {DEPLOY / "base" / "tenants.yaml": [roles.namespaced(), roles.cluster_wide()], **runtimes}
+    return {DEPLOY / "base" / "tenants.yaml": [roles.namespaced(), roles.cluster_wide()], **shipped}
 
 
 class _Dumper(yaml.SafeDumper):

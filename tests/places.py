@@ -23,9 +23,17 @@ class Place:
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
 
-    def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, code: int = 0, within: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """The command at its end; called in the folder `within`, where that matters."""
         done = subprocess.run(
-            self.command(*arguments), capture_output=True, text=True, timeout=90, env=self.surroundings()
+            self.command(*arguments),
+            capture_output=True,
+            text=True,
+            timeout=90,
+            env=self.surroundings(),
+            cwd=within,
         )
         assert done.returncode == code, f"{done.returncode}: {done.stdout}{done.stderr}"
         return done

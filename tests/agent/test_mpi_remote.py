@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -32,13 +33,15 @@ def a_key(folder: Path, text: str) -> Path:
 
 
 @asynccontextmanager
-async def listening(keys: Path) -> AsyncIterator[int]:
+async def listening(keys: Path, words: Path | None = None) -> AsyncIterator[int]:
+    """A worker, at its port; what it complains of goes into a file."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    worker = await asyncio.create_subprocess_exec(
-        *PROGRAM, "listen", "127.0.0.1", str(port), str(keys), stdout=PIPE
-    )
+    with (words or Path(os.devnull)).open("wb") as complaints:
+        worker = await asyncio.create_subprocess_exec(
+            *PROGRAM, "listen", "127.0.0.1", str(port), str(keys), stdout=PIPE, stderr=complaints
+        )
     try:
         assert worker.stdout is not None
         line = await asyncio.wait_for(worker.stdout.readline(), SECONDS)
@@ -102,11 +105,11 @@ async def test_a_caller_that_leaves_takes_its_command_along(keys: Path, tmp_path
         await waits.eventually(gone)
 
 
-async def test_much_output_arrives_whole(keys: Path) -> None:
+async def test_much_output_arrives_whole_however_late_the_end_of_the_input_comes(keys: Path) -> None:
     async with listening(keys) as port:
-        code, out, _ = await reached(keys, port, "seq 200000")
-        assert code == 0
-        assert out.count(b"\n") == 200_000
+        for code, out, err in await asyncio.gather(*(reached(keys, port, "seq 200000") for _ in range(8))):
+            assert (code, err) == (0, b"")
+            assert out.count(b"\n") == 200_000
 
 
 async def test_a_connection_that_says_nothing_is_no_trouble(keys: Path) -> None:
@@ -115,3 +118,18 @@ async def test_a_connection_that_says_nothing_is_no_trouble(keys: Path) -> None:
         writer.close()
         await writer.wait_closed()
         assert (await reached(keys, port, "echo fine"))[1] == b"fine\n"
+
+
+async def test_a_caller_that_leaves_in_the_middle_is_no_complaint(keys: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    async with listening(keys, words) as port:
+        for command in ("yes", "yes >&2"):
+            caller = await start(keys, port, command)
+            assert caller.stdout is not None
+            assert caller.stderr is not None
+            source = caller.stderr if command == "yes >&2" else caller.stdout
+            assert await asyncio.wait_for(source.readexactly(10), SECONDS)
+            caller.kill()
+            await caller.wait()
+        assert (await reached(keys, port, "echo still here"))[1] == b"still here\n"
+    assert words.read_text() == ""

@@ -9,7 +9,7 @@ from tests import waits
 from tests.agent.pods import a_container, a_pod, is_over, is_running, phase, status, waiting
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete, LogOptions
-from trainshed.kube import conditions
+from trainshed.kube import conditions, verdicts
 from trainshed.kube.objects import JSON, Object, dig
 
 PATIENT = "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"
@@ -77,11 +77,12 @@ async def test_hooks_run_after_the_start_and_before_the_end(client: Client) -> N
     volume: Object = {"name": "v", "emptyDir": {}}
     mounts = [{"name": "v", "mountPath": "/v"}]
 
-    def hook(word: str) -> Object:
-        return {"exec": {"command": ["sh", "-c", f"echo {word} >> /v/story"]}}
+    def hook(line: str) -> Object:
+        return {"exec": {"command": ["sh", "-c", f"{line} >> /v/story"]}}
 
     script = "trap 'cat /v/story > /dev/termination-log; exit 0' TERM; echo up; while :; do sleep 0.05; done"
-    lifecycle = {"postStart": hook("started"), "preStop": hook("stopping")}
+    # The first is still under way when the pod is deleted; the second waits for it.
+    lifecycle = {"postStart": hook("sleep 1; echo started"), "preStop": hook("echo stopping")}
     container = a_container(script, volumeMounts=mounts, lifecycle=lifecycle)
     await running(client, a_pod("p", container, volumes=[volume]))
     last = await last_seen(client, "p")
@@ -151,6 +152,28 @@ async def test_a_container_that_fails_its_liveness_probe_is_restarted(client: Cl
     await waits.until(client, "pods", "p", lambda pod: status(pod)["restartCount"] >= 1)
     found = [one["message"] for one in (await client.list("events")).items]
     assert "Container main failed liveness probe, will be restarted" in found
+
+
+async def test_a_pod_says_which_probe_had_it_ended_and_what_that_said(client: Client) -> None:
+    words = ["sh", "-c", "echo no heartbeat >&2; false"]
+    probe: Object = {"exec": {"command": words}, "periodSeconds": 1, "failureThreshold": 1}
+    container = a_container(
+        "echo step 7; exec sleep 1000", livenessProbe={**probe, "terminationGracePeriodSeconds": 1}
+    )
+    await client.create(a_pod("p", container))
+    pod = await waits.until(client, "pods", "p", is_over)
+    end = status(pod)["state"]["terminated"]
+    assert (end["exitCode"], end["reason"]) in ((137, "Error"), (143, "Error"))
+    assert verdicts.agents_reason(end["message"]) == "its liveness probe failed: no heartbeat"
+    assert end["message"].endswith("\nstep 7")
+
+
+async def test_a_pod_says_that_its_hook_had_it_ended(client: Client) -> None:
+    hook = {"postStart": {"exec": {"command": ["sh", "-c", "echo no licence; false"]}}}
+    await client.create(a_pod("p", a_container("exec sleep 1000", lifecycle=hook)))
+    pod = await waits.until(client, "pods", "p", is_over)
+    end = status(pod)["state"]["terminated"]
+    assert verdicts.agents_reason(end["message"]) == "its postStart hook failed: no licence"
 
 
 async def test_other_probes_wait_for_the_startup_probe(client: Client) -> None:

@@ -262,3 +262,21 @@ async def test_a_pod_that_is_not_ready_is_found_by_its_own_name_but_by_no_servic
     await client.create(awaiting.a_service("self"))
     (found,) = await said(client, pod)
     assert found.split()[1:] == ["self"]
+
+
+async def test_what_is_secret_lies_in_memory(client: Client) -> None:
+    await client.create(a_secret("keys", {"id": "key"}))
+    volumes: dict[str, Object] = {
+        "keys": {"secret": {"secretName": "keys"}},
+        "access": {"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}},
+        "about": {"downwardAPI": {"items": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]}},
+    }
+    pod = a_pod(
+        "p",
+        a_container(
+            "stat -f -c %T /at/*/",
+            volumeMounts=[{"name": name, "mountPath": f"/at/{name}"} for name in volumes],
+        ),
+        volumes=[{"name": name, **volume} for name, volume in volumes.items()],
+    )
+    assert await said(client, pod) == ["tmpfs"] * 3

@@ -119,6 +119,14 @@ async def test_volumes_are_found_by_the_paths_in_the_command(client: Client) -> 
     assert await log_of(client, "p") == "x\n"
 
 
+async def test_probes_find_volumes_too(client: Client) -> None:
+    mounts = [{"name": "v", "mountPath": "/scratch"}]
+    probe = {"exec": {"command": ["cat", "/scratch/f"]}, "periodSeconds": 1}
+    container = a_container("touch /scratch/f; exec sleep 1000", volumeMounts=mounts, readinessProbe=probe)
+    await client.create(a_pod("p", container, volumes=[{"name": "v", "emptyDir": {}}]))
+    await waits.until(client, "pods", "p", lambda pod: is_running(pod) and status(pod)["ready"])
+
+
 async def test_a_node_says_what_its_runner_cannot_do(client: Client) -> None:
     node = await client.get("nodes", nodes.NODE)
     assert node["metadata"]["annotations"]["trainshed.dev/runner"] == "process"

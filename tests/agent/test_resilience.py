@@ -21,6 +21,7 @@ from tests.builders import a_config_map
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete, LogOptions
 from trainshed.kube.objects import Object, dig
+from trainshed.runner import pod_state
 
 
 @pytest.fixture
@@ -169,6 +170,27 @@ async def test_a_pod_that_may_not_run_twice_has_failed_when_its_node_was_stopped
     pod = await client.get("pods", "p")
     assert phase(pod) == "Failed"
     assert dig(pod, "status", "reason") == "NodeShutdown"
+
+
+async def test_what_an_agent_left_of_pods_that_are_gone_or_over_is_removed_by_the_next(
+    place: Place, client: Client, tmp_path: Path
+) -> None:
+    running = await started(client, tmp_path / "cue")
+    await client.create(a_pod("over", "true"))
+    over = await waits.until(client, "pods", "over", is_over)
+    folder = place.server.data / "agent" / "pods"
+    await waits.eventually(lambda: _is_alone(folder, running))
+    place.agent.kill()
+    for uid in ("long-gone", over["metadata"]["uid"]):  # as one that was killed while it removed them
+        (folder / uid / "volumes" / "token").mkdir(parents=True)
+    place.agent.start()
+    await waits.eventually(lambda: _is_alone(folder, running))
+    (tmp_path / "cue" / "go").touch()
+    assert end(await waits.until(client, "pods", "p", is_over))["exitCode"] == 3
+
+
+async def _is_alone(folder: Path, pod: Object) -> None:
+    assert pod_state.folders_in(folder) == {pod["metadata"]["uid"]}
 
 
 async def test_nothing_goes_on_without_the_data_folder(place: Place, client: Client, tmp_path: Path) -> None:

@@ -54,6 +54,15 @@ def test_files_may_lie_in_folders_and_have_modes_of_their_own(tmp_path: Path) ->
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o400
 
 
+def test_files_that_do_not_fit_leave_nothing_behind_and_the_place_is_named(tmp_path: Path) -> None:
+    writing.write(tmp_path, files(a="1"), DATED)
+    before = {*tmp_path.iterdir()}
+    with pytest.raises(OSError, match=f"too long in {tmp_path}"):
+        writing.write(tmp_path, {"a": File(b"2", 0o644), "b" * 300: File(b"3", 0o644)}, DATED)
+    assert {*tmp_path.iterdir()} == before
+    assert (tmp_path / "a").read_text() == "1"
+
+
 def test_an_empty_volume_is_an_empty_folder(tmp_path: Path) -> None:
     writing.write(tmp_path / "v", {}, DATED)
     assert shown(tmp_path / "v") == {}

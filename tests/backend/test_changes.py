@@ -249,3 +249,12 @@ def test_archives_that_are_no_code_are_refused(
     said = f'{{"user_id": "user123", "namespace": "{namespace}"}}'
     answer = rest.post("/api/trainjob/upload", data={"request": said}, files={"archive": ("a.zip", data)})
     assert service.problem(answer, status, "invalid" if status == 422 else "too_large")["field"] == "archive"
+
+
+def test_code_beside_an_archive_is_refused_by_the_name_of_its_part(
+    rest: httpx.Client, namespace: str
+) -> None:
+    said = f'{{"user_id": "user123", "namespace": "{namespace}", "training_code": "pass"}}'
+    packed = archive(("train.py", "pass"))
+    answer = rest.post("/api/trainjob/upload", data={"request": said}, files={"archive": ("a.zip", packed)})
+    assert service.problem(answer, 422, "invalid")["field"] == "archive"

@@ -51,6 +51,17 @@ async def test_the_same_key_and_body_mean_the_same_job(backend: Backend, namespa
         assert await names(client, "configmaps", PENDING) == set()
 
 
+async def test_retries_with_a_key_use_up_no_names(backend: Backend, namespace: str) -> None:
+    body = bodies.small(namespace, suspend=True)
+    async with backend.rest_async() as rest:
+        keyed = {**body, "idempotency_key": "order-1"}
+        first = service.ok(await rest.post(CREATE, json=keyed))
+        again = await asyncio.gather(*(rest.post(CREATE, json=keyed) for _ in range(20)))
+        assert all(service.ok(answer) == first for answer in again)
+        second = service.ok(await rest.post(CREATE, json=body))["trainjob_name"]
+    assert re.fullmatch(r"user123-job-\d{14}(-2)?", second), second
+
+
 async def test_a_key_is_for_one_body_only(backend: Backend, namespace: str) -> None:
     async with backend.client(namespace) as client, backend.rest_async() as rest:
         body = bodies.small(namespace, suspend=True, idempotency_key="order-1")
@@ -153,6 +164,18 @@ async def test_a_namespace_of_somebody_else_is_forbidden(backend: Backend, names
                 told = service.problem(answer, 403, "forbidden")
                 assert f'you may not create training jobs in namespace "{foreign}"' in told["message"]
         assert await client.find("namespaces", f"{namespace}-not-there") is None
+
+
+async def test_a_namespace_that_is_being_deleted_is_a_conflict(backend: Backend, namespace: str) -> None:
+    async with backend.client(namespace) as client, backend.rest_async() as rest:
+        service.ok(await rest.post(CREATE, json=bodies.small(namespace, suspend=True)))
+        held = {"metadata": {"finalizers": ["example.com/hold"]}}
+        await client.patch("configmaps", SYSTEM, held)
+        await client.delete("namespaces", namespace)
+        answer = await rest.post(CREATE, json=bodies.small(namespace, suspend=True))
+        await client.patch("configmaps", SYSTEM, {"metadata": {"finalizers": None}})
+    found = service.problem(answer, 409, "conflict")
+    assert (found["field"], "being deleted" in found["message"]) == ("namespace", True)
 
 
 async def test_without_a_namespace_a_caller_works_at_home(backend: Backend, namespace: str) -> None:

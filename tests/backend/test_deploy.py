@@ -18,12 +18,16 @@ from tests.backend.test_contract import finished
 from tests.whole import Whole
 from trainshed.backend.following import hub, spool
 from trainshed.backend.history import archive, store
+from trainshed.backend.rendering.frameworks import FRAMEWORKS, Framework
+from trainshed.kinds.trainer import runtimes
 from trainshed.kube import quantities
 from trainshed.kube.objects import Object
 
 ROOT = Path(__file__).parent.parent.parent
 SYSTEM = "trainshed-system"
 OVERLAYS = ("trial", "cluster")
+"""Of the backend."""
+EVERY = (*OVERLAYS, "operator")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +64,7 @@ def rendered(whole: Whole, overlay: str) -> list[Object]:
     return [cast(Object, found) for found in yaml.safe_load_all(text)]
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", EVERY)
 def test_an_overlay_renders_and_the_server_takes_it_twice(whole: Whole, overlay: str) -> None:
     folder = str(ROOT / "deploy" / "overlays" / overlay)
     for _ in range(2):
@@ -73,8 +77,16 @@ def test_an_overlay_renders_and_the_server_takes_it_twice(whole: Whole, overlay:
     assert not missing
 
 
-def test_everything_in_a_namespace_is_in_the_systems(whole: Whole) -> None:
-    for found in rendered(whole, "cluster"):
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_old_backend_ends_first_in_either_overlay(whole: Whole, overlay: str) -> None:
+    """A Kubernetes API refuses Recreate over what it filled in for a strategy that was left out."""
+    [deployment] = [found for found in rendered(whole, overlay) if found["kind"] == "Deployment"]
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+
+
+@pytest.mark.parametrize("overlay", EVERY)
+def test_everything_in_a_namespace_is_in_the_systems(whole: Whole, overlay: str) -> None:
+    for found in rendered(whole, overlay):
         assert found["metadata"].get("namespace", SYSTEM) == SYSTEM
         for subject in found.get("subjects") or []:
             assert subject["namespace"] == SYSTEM
@@ -88,7 +100,7 @@ def test_the_policy_is_for_the_backends_pods_alone(whole: Whole) -> None:
 
 
 def test_the_command_is_one_that_the_program_takes(whole: Whole) -> None:
-    for overlay in OVERLAYS:
+    for overlay in EVERY:
         [deployment] = [found for found in rendered(whole, overlay) if found["kind"] == "Deployment"]
         [container] = deployment["spec"]["template"]["spec"]["containers"]
         ran = whole.trainshed(*container["args"], "--help")
@@ -103,6 +115,14 @@ def test_files_that_repeat_the_code_say_what_it_says() -> None:
     spec.loader.exec_module(manifests)
     for path, objects in manifests.files().items():
         assert [*yaml.safe_load_all(path.read_text())] == objects, f"run scripts/manifests.py: {path}"
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS.values(), ids=lambda framework: str(framework.name))
+def test_the_runtimes_of_a_framework_are_shipped_or_upstreams(framework: Framework) -> None:
+    listed = yaml.safe_load((ROOT / "deploy/runtimes/kustomization.yaml").read_text())["resources"]
+    shipped = {name.removesuffix(".yaml") for name in listed}
+    there = shipped | {found["metadata"]["name"] for found in runtimes.upstream()}
+    assert {framework.runtime_for(full=False), framework.runtime_for(full=True)} <= there
 
 
 def test_what_the_backend_keeps_fits_into_its_volume() -> None:

@@ -86,8 +86,7 @@ def test_a_launcher_starts_processes_on_all_nodes_with_the_users_variables(
         more |= {"launcher": {"cpu": "100m", "memory": "64Mi"}, "image": "my/horovod:1"}
     job = created(rest, a_body(namespace, framework, code, **more))
     completed(rest, job)
-    where = {"namespace": namespace, "role": "launcher"}
-    said = service.ok(rest.get(f"/api/trainjob/{job['trainjob_name']}/logs", params=where))["logs"]
+    said = logs(rest, job, 0)
     for rank in range(4):
         assert f"{rank} of 4 says a $(b) 'c'" in said
 
@@ -104,8 +103,41 @@ def test_several_processes_on_each_node_have_ranks_of_their_own(rest: httpx.Clie
             assert f"I am {2 * worker + local} 4 {local} 2" in said
 
 
+DOLLARS = "$$ ${local_rank} $local_rank $(A) $"
+TELL = "import os, sys\nos.write(1, f'told {sys.argv[1:]}\\n'.encode())\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"arguments": [DOLLARS, "--", "-x"]}, f"told {[DOLLARS, '--', '-x']}"),
+        ({"command": ["python", "-c", TELL, DOLLARS], "arguments": ["$$"]}, f"told {[DOLLARS, '$$']}"),
+        ({"command": "A=3; echo \"told $A $(echo '$$') ${A}\" '${local_rank}'"}, "told 3 $$ 3 ${local_rank}"),
+    ],
+    ids=["arguments", "words", "text"],
+)
+def test_torchrun_hands_on_what_was_given_as_it_is(
+    rest: httpx.Client, namespace: str, given: Object, told: str
+) -> None:
+    body = a_body(namespace, "pytorch", TELL, processes_per_node=2, config={"num_nodes": 1}, **given)
+    job = created(rest, body)
+    completed(rest, job)
+    assert logs(rest, job, 0).count(told) == 2
+
+
+def test_a_program_finds_each_of_its_files_once_and_nothing_else(rest: httpx.Client, namespace: str) -> None:
+    walk = "import os\nprint('found', sorted(os.path.join(a, f) for a, _, fs in os.walk('.') for f in fs))\n"
+    files = {"train.py": walk, "lib/data.py": "", ".hidden": ""}
+    body = a_body(namespace, "plain", "", files=files, config={"num_nodes": 1})
+    del body["training_code"]
+    job = created(rest, body)
+    completed(rest, job)
+    assert "found ['./.hidden', './lib/data.py', './train.py']" in logs(rest, job, 0)
+
+
+@pytest.mark.parametrize("framework", ["plain", "pytorch", "tensorflow"])
 async def test_code_comes_from_git_by_a_commit_and_a_subfolder(
-    backend: Backend, rest: httpx.Client, namespace: str
+    backend: Backend, rest: httpx.Client, namespace: str, framework: str
 ) -> None:
     """The repository lies on a volume: pods here have no way out."""
     await claims(backend, namespace, "repositories")
@@ -118,8 +150,8 @@ async def test_code_comes_from_git_by_a_commit_and_a_subfolder(
     completed(rest, first)
     commit = logs(rest, first, 0).split()[-1]
     git = {"url": "file:///repositories/a", "ref": commit, "subfolder": "src"}
-    body = a_body(namespace, "plain", "", git=git, volumes=volumes, arguments=["it's"])
-    del body["training_code"]
+    body = a_body(namespace, framework, "", git=git, volumes=volumes, arguments=["it's"])
+    del body["training_code"], body["config"]  # the full form's runtimes clone before the program starts
     second = created(rest, body)
     completed(rest, second)
     assert 'first src ["it\'s"]' in logs(rest, second, 0)

@@ -1,8 +1,10 @@
-"""Objects one tenant makes to trip the service's own tasks: every other tenant is served as before."""
+"""Objects and names somebody chose to trip the service: it tells them, and serves all others as before."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -17,13 +19,14 @@ from tests.servers import Cluster
 from trainshed.backend import app, janitor, marks
 from trainshed.backend.index import Filling, Index
 from trainshed.backend.plane import Plane
+from trainshed.backend.rendering.trainjob import REQUEST
 from trainshed.backend.settings import Settings
 from trainshed.client.client import Client
 from trainshed.client.tracker import Change
 from trainshed.jobs import summary
 from trainshed.kube import ages
 from trainshed.kube.faults import NotFound
-from trainshed.kube.objects import Object
+from trainshed.kube.objects import Object, dig
 
 HOSTILE = [pytest.param("9" * 5000, id="endless"), pytest.param("²", id="superscript")]
 
@@ -130,6 +133,51 @@ def test_a_time_far_ahead_counts_for_nothing_and_one_a_little_ahead_does() -> No
         return marks.idle_seconds({"metadata": meta}, now)
 
     assert [idle("2999-01-01T00:00:00Z"), idle("2026-01-01T00:10:30Z"), idle("²")] == [600, -30, 600]
+
+
+# --- names in bodies ----------------------------------------------------------------------------------------
+
+JSON_BODY = {"Content-Type": "application/json"}
+STRANGE = [
+    "str", "int", "float", "bool", "a[0]", "[", "]", "", "list[str]", "\u202e", "\0", "\ud800", "x" * 5000,
+]  # fmt: skip
+
+
+async def test_a_name_nobody_knows_is_told_on_every_route_that_takes_json(
+    backend: Backend, namespace: str
+) -> None:
+    async with backend.rest_async() as rest:
+        made = service.ok(await rest.post(CREATE, json=bodies.small(namespace, suspend=True)))
+        document = service.ok(await rest.get("/openapi.json"))
+        about = {"name": made["trainjob_name"], "tenant": namespace}
+        routes = [(method, path.format(**about)) for method, path in takers_of_json(document)]
+        assert len(routes) >= 7
+        for (method, path), name in itertools.product(routes, STRANGE):
+            where = {"namespace": namespace} if about["name"] in path else {}
+            body = json.dumps({"user_id": "a", name: 1})
+            answer = await rest.request(method, path, params=where, content=body, headers=JSON_BODY)
+            assert "field" in service.problem(answer, 422, "invalid")
+
+
+def takers_of_json(document: Object) -> list[tuple[str, str]]:
+    return [
+        (method.upper(), path)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if "application/json" in (dig(operation, "requestBody", "content") or {})
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in STRANGE if name.isascii()])
+async def test_a_request_planted_on_a_job_with_a_name_nobody_knows_is_told(
+    backend: Backend, namespace: str, name: str
+) -> None:
+    async with backend.client(namespace) as client, backend.rest_async() as rest:
+        made = service.ok(await rest.post(CREATE, json=bodies.small(namespace, suspend=True)))
+        change: Object = {"metadata": {"annotations": {REQUEST: json.dumps({"user_id": "a", name: 1})}}}
+        await client.patch("trainjobs", made["trainjob_name"], change, namespace)
+        path = f"/api/trainjob/{made['trainjob_name']}/rerun"
+        service.problem(await rest.post(path, params={"namespace": namespace}), 422, "invalid")
 
 
 # --- readiness ----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
+from tests import waits
 from tests.backend import bodies, foreign, people, service
 from tests.backend.foreign import Attempt, Belongings
 from tests.backend.people import Person
@@ -101,6 +102,9 @@ async def furnished(backend: Backend, scene: Scene) -> None:
             await client.create(a_secret(scene.theirs.secret, {"word": WORD}))
             await client.create(a_claim(scene.theirs.claim, "1Gi"))
             await client.create(runtime)
+            # Binding it is a change, too, and nobody's that is looked for here.
+            claimed = "persistentvolumeclaims", scene.theirs.claim
+            await waits.until(client, *claimed, lambda claim: claim["status"]["phase"] == "Bound")
 
 
 async def _state(client: Client) -> dict[str, str]:

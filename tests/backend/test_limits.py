@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import secrets
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
 
+from tests import waits
 from tests.backend import accounts, bodies, service
 from tests.backend.service import Backend
 from tests.servers import Cluster
+from trainshed.backend import identities, limits
+from trainshed.kube.objects import dig
 
 CREATE = "/api/trainjob/create"
 STRICT = "[backend]\nrate_per_second = 2\nrate_burst = 4\ncreate_namespaces = false\n"
+
+
+BUSY = "[backend]\nrate_per_second = 20\nrate_burst = 20\n"
+
+
+@pytest.fixture(scope="module")
+def busy(plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    with service.serving(tmp_path_factory.mktemp("busy"), plane, BUSY) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +49,51 @@ def test_code_over_the_limit_points_to_git_and_volumes(rest: httpx.Client, names
 def test_a_body_that_says_it_is_too_large_is_not_read(rest: httpx.Client) -> None:
     refused = service.problem(rest.post(CREATE, content=b" " * (5 << 20)), 413, "too_large")
     assert refused["field"] == "body"
+
+
+@pytest.mark.parametrize("token", ["", "nobody-knows-it", "no token at all"])
+async def test_nothing_is_read_of_who_has_no_good_token(backend: Backend, token: str) -> None:
+    async with backend.rest_async(token) as rest:
+        document = service.ok(await rest.get("/openapi.json"))
+        routes = [
+            (path, method, media)
+            for path, methods in document["paths"].items()
+            for method, operation in methods.items()
+            for media in dig(operation, "requestBody", "content") or ()
+        ]
+        assert len(routes) >= 8
+        for path, method, media in routes:
+            where, headers = path.format(name="a", tenant="a"), {"Content-Type": media}
+            answer = await rest.request(method, where, content=b"[" * 100_000, headers=headers)
+            service.problem(answer, 401, "unauthorized")
+
+
+def test_a_body_of_too_many_values_is_not_read(rest: httpx.Client) -> None:
+    for many in (b"{},", b"1,", b'"",', b'{"":1},', b"[],"):
+        body = b"[" + many * (limits.MOST_VALUES + 1) + b"1]"
+        answer = rest.post(CREATE, content=body, headers={"Content-Type": "application/json"})
+        assert "values" in service.problem(answer, 413, "too_large")["message"]
+
+
+def test_a_body_in_another_encoding_is_told(rest: httpx.Client, namespace: str) -> None:
+    body = json.dumps(bodies.small(namespace, suspend=True))
+    headers = {"Content-Type": "application/json"}
+    refused = rest.post(CREATE, content=body.encode("utf-16"), headers=headers)
+    assert "UTF-8" in service.problem(refused, 422, "invalid")["hint"]
+    service.ok(rest.post(CREATE, content=body.encode("utf-8-sig"), headers=headers))
+
+
+@pytest.mark.parametrize("body", [b"[" * 50_000, b"[" + b"1" * 5000 + b"]"], ids=["depth", "digits"])
+def test_a_body_beyond_what_can_be_read_is_not_blamed_on_its_encoding(
+    rest: httpx.Client, body: bytes
+) -> None:
+    answer = rest.post(CREATE, content=body, headers={"Content-Type": "application/json"})
+    assert "less deeply" in service.problem(answer, 422, "invalid")["hint"]
+
+
+def test_code_may_be_full_of_what_parts_values_elsewhere(rest: httpx.Client, namespace: str) -> None:
+    code = "# " + '[{,"\\' * (150 * 1024) + "\nprint(1)\n"
+    service.ok(rest.post(CREATE, json=bodies.small(namespace, code, suspend=True)))
 
 
 async def test_a_body_is_counted_while_it_comes(backend: Backend) -> None:
@@ -75,6 +136,68 @@ async def test_who_asks_too_often_is_told_when_to_come_back(strict: Backend, nam
         service.ok(other.get("/api/whoami"))
 
 
+async def test_wrong_tokens_keep_nobody_out_who_calls_from_the_same_address(
+    busy: Backend, namespace: str
+) -> None:
+    async with busy.client(namespace) as client:
+        token = await accounts.made(client, namespace)
+    async with busy.rest_async("") as strangers, busy.rest_async() as known, busy.rest_async(token) as new:
+        service.ok(await known.get("/api/whoami"))
+        async with flood(strangers, workers=20) as answers:
+            await waits.eventually(lambda: _has(answers, 60))
+            began = time.monotonic()
+            service.ok(await known.get("/api/whoami"))
+            assert time.monotonic() - began < 1.0
+            service.ok(await new.get("/api/whoami"))
+            service.ok(await new.get("/api/whoami"))
+    assert set(answers) == {401}
+
+
+@asynccontextmanager
+async def flood(rest: httpx.AsyncClient, workers: int) -> AsyncIterator[list[int]]:
+    """The answers to wrong tokens that are sent for as long as the block runs, each another one."""
+    answers, ended = list[int](), asyncio.Event()
+
+    async def ask() -> None:
+        while not ended.is_set():
+            answer = await rest.get("/api/whoami", headers=_wrong())
+            answers.append(answer.status_code)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(workers):
+            group.create_task(ask())
+        try:
+            yield answers
+        finally:
+            ended.set()
+
+
+def _wrong() -> dict[str, str]:
+    return {"Authorization": f"Bearer {secrets.token_hex(20)}"}
+
+
+async def _has(answers: list[int], many: int) -> None:
+    assert len(answers) >= many
+
+
+async def test_the_line_of_strangers_is_bounded(busy: Backend) -> None:
+    async with busy.rest_async("") as rest:
+        for many in (60, 300):  # once these are counted, those come into the line
+            asked = (rest.get("/api/whoami", headers=_wrong()) for _ in range(many))
+            answers = await asyncio.gather(*asked)
+    assert {answer.status_code for answer in answers} == {401, 429}
+    late = [answer for answer in answers if answer.status_code == 429]
+    assert all(int(answer.headers["Retry-After"]) >= 1 for answer in late)
+
+
+async def test_a_wrong_token_that_is_sent_again_and_again_is_asked_for_once(busy: Backend) -> None:
+    async with busy.rest_async("nobody" * 5) as rest:
+        began = time.monotonic()
+        answers = [await rest.get("/api/whoami") for _ in range(200)]
+    assert {answer.status_code for answer in answers} == {401}
+    assert time.monotonic() - began < identities.REFUSED_SECONDS + 5
+
+
 async def test_where_namespaces_are_not_made_a_missing_one_is_not_found(
     strict: Backend, namespace: str
 ) -> None:
@@ -86,6 +209,27 @@ async def test_where_namespaces_are_not_made_a_missing_one_is_not_found(
 
 BAD: dict[str, tuple[str, str, dict[str, object], int, str]] = {
     "not JSON": ("POST", CREATE, {"content": b"{", "headers": {"Content-Type": "application/json"}}, 422, ""),
+    "a part that is not JSON": (
+        "POST",
+        "/api/trainjob/upload",
+        {"files": {"archive": ("a.zip", b"")}, "data": {"request": "{"}},
+        422,
+        "request",
+    ),
+    "a part that is no object": (
+        "POST",
+        "/api/trainjob/upload",
+        {"files": {"archive": ("a.zip", b"")}, "data": {"request": "[]"}},
+        422,
+        "request",
+    ),
+    "a key in the header that is too long": (
+        "POST",
+        CREATE,
+        {"json": {"user_id": "a", "training_code": "1"}, "headers": {"Idempotency-Key": "x" * 300}},
+        422,
+        "idempotency_key",
+    ),
     "a form": ("POST", CREATE, {"data": {"user_id": "a"}}, 422, "body"),
     "a list": ("POST", CREATE, {"json": [1]}, 422, "body"),
     "no user": ("POST", CREATE, {"json": {"training_code": "1"}}, 422, "user_id"),

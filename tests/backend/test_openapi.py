@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 import httpx
+import jsonschema_rs
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
@@ -104,13 +105,36 @@ def test_every_route_is_described_and_has_examples(document: Object) -> None:
 def missing(document: Object, operation: Object) -> Iterator[str]:
     if not operation.get("description"):
         yield "no description"
-    bodies = {"request": operation.get("requestBody"), "answer": _good(operation)}
-    for name, body in bodies.items():
+    for name, body in _bodies(operation):
         for media, content in (dig(body, "content") or {}).items():
             if not is_binary(content) and docpage.example(document, content) is None:
                 yield f"no example of its {name} ({media})"
     if "401" in operation["responses"] and not operation.get("security"):
         yield "needs a token and does not say so"
+
+
+def _bodies(operation: Object) -> Iterator[tuple[str, Object]]:
+    """The request and all answers, good and bad."""
+    yield "request", operation.get("requestBody") or {}
+    for status, answer in operation["responses"].items():
+        yield f"answer {status}", answer
+
+
+def test_every_example_fits_its_schema(document: Object) -> None:
+    wrong = [
+        f"{name}: {what}: {error}"
+        for name, operation in operations(document)
+        for what, body in _bodies(operation)
+        for media, content in (dig(body, "content") or {}).items()
+        if media == "application/json"
+        for error in _errors(document, content)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _errors(document: Object, content: Object) -> Iterator[object]:
+    schema = {**content["schema"], "components": document["components"]}
+    yield from jsonschema_rs.validator_for(schema).iter_errors(docpage.example(document, content))
 
 
 def _good(operation: Object) -> Object:

@@ -18,6 +18,12 @@ from trainshed.client.client import Client
 from trainshed.kube.faults import Forbidden
 from trainshed.kube.objects import JSON, Object
 
+BY_THE_CONTROLLER = [
+    ("configmaps", "runtime-snapshot"),
+    ("configmaps", "mpi-hostfile"),
+    ("secrets", "mpi-ssh-auth"),
+]
+
 
 @pytest.fixture
 def ann(backend: Backend, namespace: str) -> Iterator[Person]:
@@ -52,11 +58,28 @@ class TestSignUp:
         again = people.signed_up(backend, namespace, quota={"cpu": "4000m"})
         assert (again["created_at"], again["quota"]["cpu"]["hard"]) == (first["created_at"], "4")
 
-    def test_another_quota_is_no_repetition(self, backend: Backend, namespace: str) -> None:
-        people.signed_up(backend, namespace, quota={"cpu": 4})
+    @pytest.mark.parametrize(
+        ("field", "other"),
+        [
+            ("quota", {"cpu": 5}),
+            ("limits", {"default_cpu": "250m", "max_cpu": "2"}),
+            ("limits", {"default_cpu": "1"}),
+            ("limits", {"default_cpu": "250m", "max_cpu": "3"}),
+            ("description", "audio"),
+        ],
+    )
+    def test_something_else_is_no_repetition(
+        self, backend: Backend, namespace: str, field: str, other: JSON
+    ) -> None:
+        limits = {"default_cpu": "250m", "max_cpu": "3", "max_memory": "4Gi"}
+        first = {"quota": {"cpu": 4}, "limits": limits, "description": "vision"}
+        made = people.signed_up(backend, namespace, **first)
+        assert people.signed_up(backend, namespace, **first)["limits"] == made["limits"]
         with backend.rest() as admin:
-            answer = admin.post("/api/tenants", json={"name": namespace, "quota": {"cpu": 5}})
-        assert service.problem(answer, 409, "conflict")["field"] == "quota"
+            answer = admin.post("/api/tenants", json={"name": namespace, **first, field: other})
+            told = service.problem(answer, 409, "conflict")
+            assert (told["field"], "PATCH" in told["hint"]) == (field, True)
+            service.ok(admin.patch(f"/api/tenants/{namespace}", json={field: other}))
 
     async def test_many_at_once_make_one_tenant(self, backend: Backend, namespace: str) -> None:
         async with backend.rest_async() as admin:
@@ -134,6 +157,7 @@ class TestRights:
             ("POST", "/api/tenants", {"name": "mine-too"}),
             ("PATCH", "/api/tenants/{me}", {"quota": {"cpu": 1000}}),
             ("PATCH", "/api/tenants/{me}", {"description": "grand"}),
+            ("PATCH", "/api/tenants/{me}", {"limits": {"max_cpu": None, "default_cpu": "100"}}),
             ("DELETE", "/api/tenants/{me}", None),
             ("DELETE", "/api/tenants/{me}/tokens", None),
         ],
@@ -171,6 +195,54 @@ class TestRights:
             assert (await client.list("pods")).items == []
 
 
+class TestLimits:
+    def test_an_administrator_changes_some_and_keeps_the_others(
+        self, backend: Backend, namespace: str
+    ) -> None:
+        people.signed_up(backend, namespace, limits={"max_cpu": "4", "max_memory": "8Gi"})
+        with backend.rest() as admin:
+            for change in (
+                {"max_cpu": "2", "default_cpu": 1},
+                {"max_memory": None},
+                {"default_memory": "2Gi"},
+            ):
+                found = service.ok(admin.patch(f"/api/tenants/{namespace}", json={"limits": change}))
+        assert found["limits"] == {"default_cpu": "1", "default_memory": "2Gi", "max_cpu": "2"}
+        people.signed_up(backend, namespace, limits=found["limits"])
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"limits": {"default_cpu": "4", "max_cpu": "2"}}, "limits.default_cpu"),
+            ({"limits": {"default_memory": "4Gi", "max_memory": "2Gi"}}, "limits.default_memory"),
+            ({"quota": {"other": {"nonsense": "1"}}}, "quota.other.nonsense"),
+            ({"quota": {"other": {"pods": "0.5"}}}, "quota.other.pods"),
+            ({"quota": {"other": {"count/a b[0]": "1"}}}, "quota.other.count/a b[0]"),
+        ],
+    )
+    def test_what_kubernetes_refuses_is_told_by_the_names_of_the_request(
+        self, backend: Backend, namespace: str, body: Object, field: str
+    ) -> None:
+        with backend.rest() as admin:
+            refused = service.problem(
+                admin.post("/api/tenants", json={"name": namespace, **body}), 422, "invalid"
+            )
+            assert (refused["field"], refused["message"][: len(field)]) == (field, field)
+            assert "spec." not in refused["message"]
+            people.signed_up(backend, f"{namespace}-b")
+            changed = admin.patch(f"/api/tenants/{namespace}-b", json=body)
+            assert service.problem(changed, 422, "invalid")["field"] == field
+
+    def test_of_a_change_that_is_refused_in_part_nothing_is_made(
+        self, backend: Backend, namespace: str
+    ) -> None:
+        before = people.signed_up(backend, namespace)
+        body = {"quota": {"jobs": 9}, "limits": {"default_cpu": "4", "max_cpu": "2"}, "description": "new"}
+        with backend.rest() as admin:
+            service.problem(admin.patch(f"/api/tenants/{namespace}", json=body), 422, "invalid")
+            assert service.ok(admin.get(f"/api/tenants/{namespace}")) == before
+
+
 class TestQuota:
     def test_an_administrator_changes_some_amounts_and_keeps_the_others(
         self, backend: Backend, ann: Person
@@ -189,8 +261,8 @@ class TestQuota:
     @pytest.mark.parametrize(
         ("quota", "most"),
         [
-            ({"jobs": 1}, {"configmaps": "52", "trainingruntimes.trainer.kubeflow.org": "51"}),
-            ({"jobs": 1, "other": {"count/configmaps": "7"}}, {"configmaps": "7", "secrets": "100"}),
+            ({"jobs": 1}, {"configmaps": "54", "trainingruntimes.trainer.kubeflow.org": "51"}),
+            ({"jobs": 1, "other": {"count/configmaps": "7"}}, {"configmaps": "7", "secrets": "101"}),
         ],
     )
     def test_what_jobs_are_made_of_is_counted_too(
@@ -198,6 +270,33 @@ class TestQuota:
     ) -> None:
         found = people.signed_up(backend, namespace, quota=quota)["quota"]
         assert {name: found[f"count/{name}"]["hard"] for name in most} == most
+
+    async def test_all_jobs_of_the_amount_fit_with_everything_that_is_made_for_them(
+        self, backend: Backend, namespace: str
+    ) -> None:
+        """The largest there is: MPI, with a runtime of its own and a key."""
+        more: Object = {
+            "framework": "mpi",
+            "config": {"num_nodes": 2},
+            "launcher": {"cpu": "100m"},
+            "retries": 0,
+        }
+        with people.person(backend, namespace, quota={"jobs": 2}) as ann, ann.rest() as rest:
+            before = _counts(rest, namespace)
+            for key in ("one", "two"):
+                body = bodies.small(namespace, **more, idempotency_key=key)
+                name = service.ok(rest.post("/api/trainjob/create", json=body))["trainjob_name"]
+                async with backend.client(namespace) as client:
+                    for kind, made in BY_THE_CONTROLLER:
+                        await waits.until(client, kind, f"{name}-{made}", bool)
+            used = {
+                count: (now - before[count][0]) / 2 for count, (now, _) in _counts(rest, namespace).items()
+            }
+            with backend.rest() as admin:
+                service.ok(admin.patch(f"/api/tenants/{namespace}", json={"quota": {"jobs": 3}}))
+            room = {count: hard - before[count][1] for count, (_, hard) in _counts(rest, namespace).items()}
+        assert used["count/configmaps"] >= 4
+        assert all(used[count] <= room[count] for count in used if count.startswith("count/")), (used, room)
 
     async def test_a_tenant_cannot_fill_the_server_with_what_costs_nothing_else(
         self, backend: Backend, namespace: str
@@ -217,18 +316,20 @@ class TestQuota:
         chosen = "count/trainingruntimes.trainer.kubeflow.org"
         people.signed_up(backend, namespace, quota={"jobs": 10, "other": {chosen: "5"}})
         with backend.rest() as admin:
-            changed = service.ok(admin.patch(f"/api/tenants/{namespace}", json={"quota": {"jobs": 475}}))
-        assert changed["quota"]["count/configmaps"]["hard"] == "1k"
+            changed = service.ok(admin.patch(f"/api/tenants/{namespace}", json={"quota": {"jobs": 900}}))
+        assert changed["quota"]["count/configmaps"]["hard"] == "3650"
+        assert changed["quota"]["count/secrets"]["hard"] == "1k"
         assert changed["quota"][chosen]["hard"] == "5"
-        people.signed_up(backend, namespace, quota={"jobs": 475, "other": {chosen: "5"}})
+        people.signed_up(backend, namespace, quota={"jobs": 900, "other": {chosen: "5"}})
 
-    async def test_a_tenant_from_before_these_were_counted_signs_up_again(
-        self, backend: Backend, namespace: str
+    @pytest.mark.parametrize("former", [None, "1050"])
+    async def test_a_tenant_from_before_these_were_counted_so_signs_up_again(
+        self, backend: Backend, namespace: str, former: str | None
     ) -> None:
         people.signed_up(backend, namespace)
-        none = {"spec": {"hard": {"count/configmaps": None, "count/secrets": None}}}
+        counts = {"spec": {"hard": {"count/configmaps": former, "count/secrets": None}}}
         async with backend.client(namespace) as client:
-            await client.patch("resourcequotas", "tenant", none)
+            await client.patch("resourcequotas", "tenant", counts)
         assert "count/secrets" not in people.signed_up(backend, namespace)["quota"]
 
     async def test_many_creates_at_once_never_exceed_it(self, backend: Backend, ann: Person) -> None:
@@ -273,11 +374,18 @@ class TestQuota:
                     name for space, name in told if space == one.name
                 }
 
-    async def test_a_job_that_does_not_fit_waits_and_says_so(self, backend: Backend, ann: Person) -> None:
+    @pytest.mark.parametrize(
+        ("quota", "nodes", "what"), [({"cpu": "1m"}, 1, "requests.cpu="), ({"pods": 1}, 2, "pods=1")]
+    )
+    async def test_a_job_that_does_not_fit_waits_and_says_so(
+        self, backend: Backend, ann: Person, quota: Object, nodes: int, what: str
+    ) -> None:
         with backend.rest() as admin:
-            service.ok(admin.patch(f"/api/tenants/{ann.name}", json={"quota": {"cpu": "1m"}}))
+            service.ok(admin.patch(f"/api/tenants/{ann.name}", json={"quota": quota}))
         with ann.rest() as rest:
-            name = service.ok(rest.post("/api/trainjob/create", json=bodies.small(ann.name)))["trainjob_name"]
+            body = bodies.small(ann.name)
+            body["config"]["num_nodes"] = nodes
+            name = service.ok(rest.post("/api/trainjob/create", json=body))["trainjob_name"]
             async with backend.client(ann.name) as client:
 
                 def waits_for_quota(job: Object) -> bool:
@@ -287,7 +395,7 @@ class TestQuota:
                 await waits.until(client, "trainjobs.trainer.kubeflow.org", name, waits_for_quota)
             status = service.ok(rest.get(f"/api/trainjob/{name}/status"))
             assert status["state"] == "Running"
-            assert "exceeded quota: tenant, requested: requests.cpu=" in status["message"]
+            assert f"exceeded quota: tenant, requested: {what}" in status["message"]
 
     async def test_system_priority_is_not_for_tenants(self, backend: Backend, ann: Person) -> None:
         async with backend.client(ann.name) as client:
@@ -298,6 +406,13 @@ class TestQuota:
             }
             with pytest.raises(Forbidden, match="exceeded quota: tenant-system-priority"):
                 await client.create(pod)
+
+
+def _counts(rest: httpx.Client, tenant: str) -> dict[str, tuple[int, int]]:
+    """What is used and what may be, of everything that is counted by objects."""
+    found = service.ok(rest.get(f"/api/tenants/{tenant}"))["quota"]
+    counted = {name: usage for name, usage in found.items() if name == "jobs" or name.startswith("count/")}
+    return {name: (int(usage["used"]), int(usage["hard"])) for name, usage in counted.items()}
 
 
 async def _create_all(client: Client, wanted: Iterable[Object]) -> None:

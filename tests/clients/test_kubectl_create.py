@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.clients.console import Console
 
 
@@ -142,6 +144,10 @@ class TestNouns:
             Invalid value: 99: provided port is not in the valid range. The range of valid ports is \
             30000-32767
         """)
+        made = console.says("kubectl create service nodeport outer --tcp=80")
+        assert made == "service/outer created\n"
+        ports = console.says("kubectl get svc outer --no-headers").split()[4]
+        assert re.fullmatch(r"80:3[0-2]\d{3}/TCP", ports)
 
     def test_ingresses(self, console: Console) -> None:
         console.plays(r"""

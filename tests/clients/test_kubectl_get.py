@@ -59,9 +59,9 @@ class TestTables:
             $ kubectl get pods --sort-by=.metadata.labels.tier --no-headers
             back    0/1   Pending   0     AGE
             front   0/1   Pending   0     AGE
-            $ kubectl get pods --sort-by='{.metadata.creationTimestamp}' -o name
-            pod/back
+            $ kubectl get pods --sort-by='{.metadata.resourceVersion}' -o name
             pod/front
+            pod/back
         """)
 
     def test_several_kinds_at_once(self, stocked: Console) -> None:

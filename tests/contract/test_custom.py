@@ -188,6 +188,10 @@ class TestLeavingDefinition:
         resource = await self._with_an_object(client, name, finalizers=["example.com/hold"])
         await client.delete("customresourcedefinitions", str(resource))
         await waits.until(client, str(resource), name, lambda it: it["metadata"].get("deletionTimestamp"))
+        definition = await waits.until(
+            client, "customresourcedefinitions", str(resource), lambda it: condition(it, "Terminating")
+        )
+        assert condition(definition, "Terminating") == "True"
         refusal = "create not allowed while custom resource definition is terminating"
         with pytest.raises(MethodNotAllowed, match=refusal):
             await client.create(a_widget(resource, f"{name}-late"))
@@ -209,6 +213,34 @@ class TestLeavingDefinition:
         widget["metadata"] |= meta
         await waits.eventually(lambda: client.create(widget), NotFound, UnknownKind)
         return resource
+
+
+class TestChangedSchema:
+    """Objects stored before their definition got another schema."""
+
+    async def test_they_are_read_in_the_new_shape_and_did_not_change(self, client: Client, name: str) -> None:
+        group = f"g{secrets.token_hex(3)}.example.com"
+        await client.create(a_definition("widgets", "Widget", group, self._schema(old={"type": "string"})))
+        resource = Resource(group, "v1", "widgets", "Widget", namespaced=True)
+        widget = a_widget(resource, name, old="x")
+        made = await waits.eventually(lambda: client.create(widget), NotFound, UnknownKind)
+        assert made["spec"] == {"size": 1, "old": "x"}
+        schema = self._schema(new={"type": "integer", "default": 7})
+        path = "/spec/versions/0/schema/openAPIV3Schema"
+        change = [{"op": "replace", "path": path, "value": schema}]
+        await client.patch("customresourcedefinitions", str(resource), change, type="json")
+        found = await waits.until(client, str(resource), name, lambda it: "new" in it["spec"])
+        assert found["spec"] == {"size": 1, "new": 7}
+        assert found["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        assert [it["spec"] for it in (await client.list(resource)).items] == [{"size": 1, "new": 7}]
+        labelled = await client.patch(resource, name, {"metadata": {"labels": {"a": "b"}}})
+        assert labelled["spec"] == {"size": 1, "new": 7}
+        assert labelled["metadata"]["generation"] == 1
+        await client.delete("customresourcedefinitions", str(resource))
+
+    def _schema(self, **fields: JSON) -> Object:
+        spec = {"type": "object", "properties": {"size": {"type": "integer"}, **fields}}
+        return {"type": "object", "properties": {"spec": spec}}
 
 
 class TestCustomObjects:

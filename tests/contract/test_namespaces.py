@@ -51,6 +51,26 @@ class TestNamespaceLife:
         await client.patch("configmaps", "held", {"metadata": {"finalizers": None}}, name)
         await waits.until_gone(client, "namespaces", name)
 
+    async def test_while_it_ends_its_conditions_tell_what_is_left(self, client: Client, name: str) -> None:
+        await client.create(a_namespace(name))
+        await client.create(a_config_map("held", finalizers=["example.com/hold"]), name)
+        await client.delete("namespaces", name)
+        ending = await waits.until(client, "namespaces", name, lambda it: it["status"].get("conditions"))
+        told = {item["type"]: (item["status"], item["reason"]) for item in ending["status"]["conditions"]}
+        assert told == {
+            "NamespaceDeletionDiscoveryFailure": ("False", "ResourcesDiscovered"),
+            "NamespaceDeletionGroupVersionParsingFailure": ("False", "ParsedGroupVersions"),
+            "NamespaceDeletionContentFailure": ("False", "ContentDeleted"),
+            "NamespaceContentRemaining": ("True", "SomeResourcesRemain"),
+            "NamespaceFinalizersRemaining": ("True", "SomeFinalizersRemain"),
+        }
+        messages = [item["message"] for item in ending["status"]["conditions"]]
+        assert "Some resources are remaining: configmaps. has 1 resource instances" in messages
+        held = "example.com/hold in 1 resource instances"
+        assert f"Some content in the namespace has finalizers remaining: {held}" in messages
+        await client.patch("configmaps", "held", {"metadata": {"finalizers": None}}, name)
+        await waits.until_gone(client, "namespaces", name)
+
     async def test_a_change_while_it_ends_does_not_end_it_early(self, client: Client, name: str) -> None:
         await client.create(a_namespace(name))
         await client.create(a_config_map("held", finalizers=["example.com/hold"]), name)

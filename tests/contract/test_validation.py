@@ -7,9 +7,11 @@ import pytest
 from tests.builders import a_config_map, a_namespace, a_waiting_pod
 from trainshed.client import answers, requests
 from trainshed.client.client import Client
-from trainshed.client.requests import Request, Validation, Write
+from trainshed.client.requests import Request, Resource, Validation, Write
 from trainshed.kube.faults import BadRequest, Fault, Invalid, TooLarge
-from trainshed.kube.objects import Object
+from trainshed.kube.objects import JSON, Object
+
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 
 
 async def creation(client: Client, obj: Object, validation: Validation = "") -> answers.Answer:
@@ -83,6 +85,53 @@ class TestTypes:
     async def test_a_text_where_an_object_belongs_is_a_bad_request(self, client: Client, name: str) -> None:
         with pytest.raises(BadRequest, match="cannot be handled as a ConfigMap"):
             await client.create({**a_config_map(name), "data": "text"})
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("labels", []), ("annotations", "x"), ("generation", "x"), ("creationTimestamp", "yesterday"),
+            ("finalizers", {}), ("ownerReferences", {}), ("name", 5), ("uid", 5), ("generateName", []),
+            ("deletionTimestamp", 5), ("deletionGracePeriodSeconds", "1"), ("managedFields", {}),
+        ],
+    )  # fmt: skip
+    async def test_metadata_of_the_wrong_type_is_a_bad_request(
+        self, client: Client, name: str, field: str, value: JSON
+    ) -> None:
+        broken = a_config_map(name)
+        broken["metadata"][field] = value
+        why = r"cannot be handled as a ConfigMap: (json: cannot|parsing time)"
+        with pytest.raises(BadRequest, match=why):
+            await client.call(requests.create(CONFIG_MAPS, broken, client.namespace))
+
+    @pytest.mark.parametrize("field", ["apiVersion", "kind"])
+    @pytest.mark.parametrize("value", [[], {}, 0, False])
+    async def test_a_type_that_is_no_text_is_a_bad_request(
+        self, client: Client, name: str, field: str, value: JSON
+    ) -> None:
+        broken = {**a_config_map(name), field: value}
+        with pytest.raises(BadRequest, match=f"cannot unmarshal .* Go struct field .*{field} of type string"):
+            await client.call(requests.create(CONFIG_MAPS, broken, client.namespace))
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("serviceAccountName", [1]), ("serviceAccountName", {}), ("priorityClassName", [1]),
+            ("priority", "high"), ("overhead", []), ("tolerations", "all"), ("volumes", {"data": "/data"}),
+        ],
+    )  # fmt: skip
+    async def test_a_wrong_type_is_a_bad_request_also_where_the_server_fills_in(
+        self, client: Client, name: str, field: str, value: JSON
+    ) -> None:
+        broken = a_waiting_pod(name)
+        broken["spec"][field] = value
+        with pytest.raises(BadRequest, match=f"cannot be handled as a Pod: .*{field}"):
+            await client.create(broken)
+
+    async def test_variables_written_as_an_object_are_a_bad_request(self, client: Client, name: str) -> None:
+        broken = a_waiting_pod(name)
+        broken["spec"]["containers"][0]["env"] = {"EPOCHS": "3"}
+        with pytest.raises(BadRequest, match=r"cannot be handled as a Pod: .*env"):
+            await client.create(broken)
 
     async def test_null_is_the_same_as_absent(self, client: Client, name: str) -> None:
         made = await client.create({**a_config_map(name), "data": None})

@@ -33,7 +33,11 @@ apiVersion: v1
 kind: Namespace
 metadata: {{name: {place}}}
 """
-LINES = ["namespace/{place} {verb}", "configmap/code {verb}", "pytorchjob.kubeflow.org/job {verb}"]
+LINES = [
+    "namespace/{place} {verb}",
+    "configmap/code {verb} in namespace {place}",
+    "pytorchjob.kubeflow.org/job {verb} in namespace {place}",
+]
 
 
 def a_map(name: str, **data: str) -> Object:
@@ -54,7 +58,7 @@ def test_objects_are_created_configured_or_unchanged_what_others_need_first(shed
             [line.format(place=name, verb=verb) for line in LINES],
         ), ran
     again = apply(shed, "-f", "-", stdin=text.replace('a: "1"', 'a: "2"'))
-    assert again.out.splitlines()[1] == "configmap/code configured"
+    assert again.out.splitlines()[1] == f"configmap/code configured in namespace {name}"
     shed.kubectl("delete", "ns", name)
 
 
@@ -91,6 +95,13 @@ def test_one_bad_document_hides_no_other(shed: Whole, tmp_path: Path) -> None:
     assert "Hint: did you mean ConfigMap of v1?" in told
     assert "it is not YAML: line " in told
     assert 'tfjob.kubeflow.org/0-bad: admission webhook "validator.tfjob' in told
+
+
+def test_a_later_mpijob_is_told_to_be_converted(shed: Whole) -> None:
+    job = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: later}\nspec: {}\n"
+    ran = apply(shed, "-f", "-", stdin=job)
+    assert ran.code == 1
+    assert "Hint: trainshed convert makes a TrainJob of it." in ran.err
 
 
 def test_what_kubectl_applied_is_gone_on_with_and_what_others_own_is_not(shed: Whole, name: str) -> None:

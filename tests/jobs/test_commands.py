@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from tests.jobs.builders import a_runtime, a_shell
 from tests.jobs.terminal import Terminal
 from tests.jobs.test_recovery import eventually
 from tests.whole import EXAMPLES, Whole
+from trainshed.jobs.summary import INDEX, JOBSET_NAME
 
 PLAIN = EXAMPLES / "08-plain-python"
 
@@ -25,7 +27,10 @@ def test_run_streams_lines_by_rank_and_ends_with_the_jobs_end(shed: Whole) -> No
         "[0] node 0 of 2: the sum of my 500 numbers is 249500",
         "[1] node 1 of 2: the sum of my 500 numbers is 250000",
     ]
-    assert ran.err.splitlines()[0] == "by-rank: work.py on 2 nodes, python (runtime torch-distributed)"
+    assert ran.err.splitlines()[:2] == [
+        "by-rank: work.py on 2 nodes, python (runtime torch-distributed)",
+        "no framework is imported, so each node runs by itself; --framework torch has torchrun join them",
+    ]
     assert "by-rank: Complete after" in ran.err
 
 
@@ -76,7 +81,9 @@ def test_run_tries_again_as_often_as_asked_and_says_how_often_it_did(shed: Whole
     words = ("run", "bad.py", "--nodes", "2", "--retries", "2", "--name", "tried")
     ran = shed.trainshed(*words, cwd=tmp_path)
     assert ran.code == 1
-    assert " of 2: rank" in ran.err
+    told = [line for line in ran.err.splitlines() if line.startswith("restart ")]
+    assert [line.partition(": rank")[0] for line in told] == ["restart 1 of 2", "restart 2 of 2"]
+    assert all("ValueError: every time" in line for line in told), told
     assert "s and 2 restarts: rank" in ran.err.splitlines()[-1]
     restarts = shed.trainshed("get", "tried").out.splitlines()[1].split()[4]
     assert restarts == "2"
@@ -107,6 +114,45 @@ def test_lines_of_a_failed_job_are_there_without_asking_for_an_attempt(shed: Who
     assert "[0] last words" in shed.trainshed("logs", name).out
 
 
+def fail_rank_0(shed: Whole, name: str, words: str) -> None:
+    """A job of two that both speak before one of them fails, which takes the other one's pod away."""
+    wait = "until [ -e /tmp/go ]; do sleep 0.05; done"
+    script = f"echo {words} of rank $JOB_COMPLETION_INDEX; {wait}; exit 3"
+    shed.apply(a_shell(name, script, nodes=2, runtime="strict"))
+    shed.await_pods(name, 2)
+    eventually(lambda: shed.trainshed("logs", name).out.count(words) == 2, "both spoke")
+    pods = {pod["metadata"]["labels"][INDEX]: pod for pod in shed.list("pods", f"{JOBSET_NAME}={name}")}
+    shed.kubectl("exec", pods["0"]["metadata"]["name"], "--", "touch", "/tmp/go")
+    shed.finish(name, "Failed")
+    eventually(lambda: len(shed.list("pods", f"{JOBSET_NAME}={name}")) == 1, "rank 1's pod is gone")
+
+
+def test_lines_of_a_rank_whose_pod_went_with_the_failure_of_another_are_shown(shed: Whole, name: str) -> None:
+    shed.apply(a_runtime("strict", backoffLimit=0, pod={"restartPolicy": "Never"}))
+    fail_rank_0(shed, name, "former words")
+    shed.trainshed("delete", name)
+    fail_rank_0(shed, name, "words")
+    told = shed.trainshed("logs", name)
+    assert sorted(told.out.splitlines()) == ["[0] words of rank 0", "[1] words of rank 1"]
+    assert shed.trainshed("logs", name, "--rank", "1").out == "[1] words of rank 1\n"
+    followed = shed.trainshed("logs", "-f", name, "--rank", "1")
+    assert (followed.code, followed.out) == (3, "[1] words of rank 1\n"), followed
+    missing = shed.trainshed("logs", name, "--rank", "2")
+    assert (missing.code, missing.err) == (1, f"Error: {name} has no rank 2. Hint: it has 0, 1.\n")
+
+
+def test_run_says_that_a_script_elsewhere_is_sent_with_its_own_folder(shed: Whole, tmp_path: Path) -> None:
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "beside.txt").write_text(folder)
+    (tmp_path / "there" / "a.py").write_text("print(open('beside.txt').read())")
+    ran = shed.trainshed("run", "../there/a.py", "--name", "elsewhere", "--rm", cwd=tmp_path / "here")
+    assert (ran.code, ran.out) == (0, "[0] there\n"), ran.err
+    said = f"sending {tmp_path / 'there'}, as ../there/a.py is not in this folder"
+    assert ran.err.splitlines()[0] == said
+    assert "sending" not in shed.trainshed("run", "a.py", "--rm", cwd=tmp_path / "there").err
+
+
 def test_run_passes_arguments_environment_and_volumes(shed: Whole, tmp_path: Path) -> None:
     script = "import os, sys; print(sys.argv[1:], os.environ['COLOUR']); open('/out/made', 'w').write('x')"
     (tmp_path / "code").mkdir()
@@ -135,10 +181,21 @@ def test_run_clones_a_repository(shed: Whole, tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text("print('cloned')")
     for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "x"]):
         subprocess.run([*git, *words], check=True)
-    for place in (f"{tmp_path}@main", f"file://{tmp_path}"):
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
+    (tmp_path / "job.py").write_text("print('newer')")
+    subprocess.run([*git, "commit", "-q", "-a", "-m", "y"], check=True)
+    wanted = {f"{tmp_path}@main": "newer", f"file://{tmp_path}": "newer"}
+    wanted |= {f"{tmp_path}@{commit.strip()}": "cloned", f"{tmp_path}@{commit[:8]}": "cloned"}
+    for place, said in wanted.items():
         ran = shed.trainshed("run", "job.py", "--git", place, "--framework", "plain", "--rm")
-        assert ran.code == 0, ran.err
-        assert "[0] cloned" in ran.out
+        assert (ran.code, ran.out) == (0, f"[0] {said}\n"), ran.err
+
+
+def test_run_says_which_ref_of_a_repository_there_is_not(shed: Whole, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    ran = shed.trainshed("run", "job.py", "--git", f"{tmp_path}@nothing", "--framework", "plain", "--rm")
+    assert ran.code != 0
+    assert "fatal: couldn't find remote ref nothing" in ran.err, ran.err
 
 
 def test_ctrl_c_stops_the_job_cleanly(shed: Whole, tmp_path: Path) -> None:
@@ -157,8 +214,40 @@ def test_ctrl_c_stops_the_job_cleanly(shed: Whole, tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "stopping stopped" in said
+    *_, before, last = said.splitlines()
+    assert before == "stopping stopped"
+    assert last.startswith("stopped and deleted stopped; its lines stay: ")
+    assert last.endswith(f" logs stopped --data-dir {shed.data}")
+    assert shed.trainshed("logs", "stopped").out == "[0] up\n"
     assert "stopped" not in [job["metadata"]["name"] for job in shed.list("trainjobs")]
+
+
+def a_full_pipe() -> tuple[int, int]:
+    """Who writes to it waits until somebody reads."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(writing, b" " * 4096):
+            pass
+    os.set_blocking(writing, True)
+    return reading, writing
+
+
+def test_ctrl_c_stops_a_job_that_has_only_just_been_sent(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text("import time\ntime.sleep(600)")
+    reading, writing = a_full_pipe()
+    words = [sys.executable, "-m", "trainshed", "run", "long.py", "--name", "early"]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=shed.environment, stdin=subprocess.DEVNULL, stderr=writing
+    )
+    os.close(writing)
+    eventually(lambda: "early" in shed.kubectl("get", "trainjobs"), "it was sent")
+    process.send_signal(signal.SIGINT)  # its first line is still to be read
+    with open(reading) as said:
+        shown = said.read()
+    assert process.wait(timeout=60) == 130
+    assert shown.strip().splitlines()[-2] == "stopping early"
+    assert "early" not in shed.kubectl("get", "trainjobs")
 
 
 def test_nothing_is_printed_below_the_question_of_ctrl_c(shed: Whole, tmp_path: Path) -> None:
@@ -308,8 +397,24 @@ def test_preview_refuses_what_the_server_refuses(shed: Whole, tmp_path: Path) ->
 
 
 def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("")
+    os.mkfifo(tmp_path / "pipe.py")
     for words, code, said in (
         (("run", "absent.py"), 2, "there is no script absent.py"),
+        (("run", "absent.py", "--framework", "plain"), 2, "there is no script absent.py"),
+        (("run", "/dev/null"), 2, "/dev/null is no file. Hint: name a script"),
+        (("run", "pipe.py"), 2, "pipe.py is no file. Hint: name a script"),
+        (("run", "."), 2, ". is a folder. Hint: name a script"),
+        (
+            ("run", "x.py", "--nproc-per-node", "2"),
+            2,
+            "a plain program has one process per node, not 2. Hint: ",
+        ),
+        (
+            ("run", "x.py", "--nproc-per-node", "2", "--framework", "jax"),
+            2,
+            "a program of jax has one process",
+        ),
         (("run", "x.py", "--framework", "fortran"), 2, "there is no framework 'fortran'"),
         (("run", "x.py", "--framework", "pytorhc"), 2, "did you mean 'pytorch'?"),
         (("run", "x.py", "--nodes", "two"), 2, "'--nodes': a whole number from 1 on is needed, not 'two'"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -45,9 +47,7 @@ def test_every_kind_sees_the_same_before_and_after(shed: Whole, tmp_path: Path) 
     assert ran.out.count(": the same\n") == len(PROVEN)
     rows = [line.split() for line in ran.out.splitlines() if line.startswith("unlike-worker-1 ")]
     assert rows == [["unlike-worker-1", "unlike-worker-1-0", "2", "3", "found", "0"]]
-    left = [found["metadata"]["name"] for found in shed.list("namespaces")]
-    phases = [found for found in shed.list("namespaces") if found["metadata"]["name"].startswith("prove-")]
-    assert all(found["metadata"].get("deletionTimestamp") for found in phases), left
+    assert places_of_proofs(shed) == []
 
 
 @pytest.mark.timeout(200)
@@ -61,6 +61,63 @@ async def test_a_conversion_that_is_wrong_is_noticed(shed: Whole) -> None:
         found = await proving.prove(client, broken, lambda words: None)
     assert not found.holds
     assert [row.faults for row in found.rows] == [("WORLD_SIZE '2' became '7'",)] * 2
+
+
+V2BETA1: Object = {
+    "apiVersion": "kubeflow.org/v2beta1",
+    "kind": "MPIJob",
+    "metadata": {"name": "later"},
+    "spec": {
+        "mpiReplicaSpecs": {
+            "Launcher": {
+                "replicas": 1,
+                "template": {"spec": {"containers": [{"name": "mpi", "image": "i"}]}},
+            },
+            "Worker": {"replicas": 1, "template": {"spec": {"containers": [{"name": "mpi", "image": "i"}]}}},
+        }
+    },
+}
+
+
+@pytest.mark.timeout(200)
+def test_a_kind_that_is_not_served_keeps_no_other_from_its_proof(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(V2BETA1))
+    ran = shed.trainshed("convert", a_folder(tmp_path, "simple"), "--prove", "-q")
+    assert ran.code == 0, f"{ran.out}\n{ran.err}"
+    assert "MPIJob/later: not tried: kubeflow.org/v2beta1 is converted, but not served here\n" in ran.out
+    assert "PyTorchJob/simple: the same\n" in ran.out
+    assert places_of_proofs(shed) == []
+
+
+@pytest.mark.timeout(200)
+async def test_a_job_the_server_refuses_is_told_and_keeps_no_other_from_its_proof(shed: Whole) -> None:
+    case, other = cases.cases([SAMPLES["simple"], SAMPLES["spmd"]])
+    wrong: Object = {**case.job, "metadata": {"name": "Wrong_Name"}}
+    broken = cases.Case(case.family, wrong, case.documents, case.topology)
+    async with Client.connect(kubeconfig.load(shed.data / "kubeconfig")) as client:
+        found = await proving.prove_all(client, [broken, other], lambda words: None, lambda proof: None)
+    assert [proof.holds for proof in found] == [False, True]
+    assert found[0].faults[0].startswith("it could not be run: ")
+
+
+@pytest.mark.timeout(200)
+def test_a_proof_that_is_ended_leaves_nothing_behind(shed: Whole, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "trainshed", "convert", a_folder(tmp_path, "simple"), "--prove", "-q"]
+    process = subprocess.Popen(words, env=shed.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith(b"running PyTorchJob")
+        process.terminate()
+        assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert places_of_proofs(shed) == []
+
+
+def places_of_proofs(shed: Whole) -> list[str]:
+    """Namespaces that are there to stay."""
+    there = [
+        found["metadata"] for found in shed.list("namespaces") if "deletionTimestamp" not in found["metadata"]
+    ]
+    return [meta["name"] for meta in there if meta["name"].startswith("prove-")]
 
 
 MEET = """\

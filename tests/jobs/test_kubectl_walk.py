@@ -137,8 +137,12 @@ def test_exec_runs_inside_the_pod(shed: Whole, name: str) -> None:
     pod = f"job/{name}-node-0"
     shed.await_pods(name)
     assert shed.kubectl("exec", pod, "--", "cat", "/tmp/mark").strip() == "here"
-    assert shed.kubectl("exec", pod, "--", "hostname").strip() == f"{name}-node-0-0"
+    # kubectl takes the pod that was ready first, which may be either.
+    assert shed.kubectl("exec", pod, "--", "hostname").strip() in (f"{name}-node-0-0", f"{name}-node-0-1")
     assert shed.run("kubectl", "exec", pod, "--", "sh", "-c", "exit 7").code == 7
+    unread = "x" * 3_000_000
+    assert shed.run("kubectl", "exec", "-i", pod, "--", "sh", "-c", "exit 7", stdin=unread).code == 7
+    assert shed.kubectl("exec", "-i", pod, "--", "head", "-c", "3", stdin=unread) == "xxx"
     shed.kubectl("delete", "trainjob", name)
 
 

@@ -28,13 +28,24 @@ IMAGES = f"""
 "/opt/pytorch-mnist" = "{SIMPLE}/pytorch-mnist"
 """
 
+SMALLER = """
+[[nodes]]
+name = "gpu-c"
+cpu = 8
+memory = "16Gi"
+gpus = 2
+labels = { "karpenter.sh/nodepool" = "gpu", "node.kubernetes.io/instance-type" = "g6.12xlarge" }
+taints = ["nvidia.com/gpu=true:NoSchedule"]
+"""
+"""A node like the one on which all ranks have room, but without room for all."""
+
 
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
     """A Trainshed with the nodes of one example and the image of another."""
     folder = tmp_path_factory.mktemp("cloud")
     nodes = (EXAMPLES / "11-pytorchjob" / "nodes.toml").read_text()
-    (folder / "config.toml").write_text(nodes + IMAGES)
+    (folder / "config.toml").write_text(nodes + SMALLER + IMAGES)
     with whole.running(folder, "--config", str(folder / "config.toml")) as found:
         yield found
 
@@ -108,7 +119,7 @@ def test_the_walk_with_an_overlay_from_namespace_to_deletion(cloud: Whole) -> No
     until(lambda: pods_of(cloud, "pytorch") == names, "three pods")
     for name in names:
         described = cloud.kubectl("describe", "pod", name, "-n", "pytorch")
-        assert "Controlled By:  PyTorchJob/pytorch-dist-job" in described
+        assert "Controlled By: PyTorchJob/pytorch-dist-job" in " ".join(described.split())
         assert "karpenter.sh/nodepool=gpu" in described
     cloud.kubectl("wait", "--for=condition=Ready", "pod", "--all", "-n", "pytorch", "--timeout=60s")
     with ThreadPoolExecutor() as pool:  # the workers may be gone when the master is done
@@ -159,6 +170,15 @@ def test_an_overlay_keeps_all_ranks_on_one_node_and_shards_the_model(cloud: Whol
         "pytorchjob.kubeflow.org/pytorch-dist-job deleted",
         "configmap/pytorch-dist-code deleted",
     ]
+    cloud.kubectl("delete", "ns", "pytorch")
+
+
+@SLOW
+def test_a_converted_overlay_keeps_all_ranks_on_one_node_too(cloud: Whole) -> None:
+    made = cloud.trainshed("convert", "-k", str(OVERLAYS / "fsdp"), "-q")
+    cloud.kubectl("create", "ns", "pytorch")
+    cloud.kubectl("apply", "-f", "-", stdin=made.out)
+    until(lambda: nodes_of(cloud, "pytorch") == ["gpu-a"] * 3, "three pods where all have room")
     cloud.kubectl("delete", "ns", "pytorch")
 
 

@@ -43,6 +43,17 @@ def test_a_failed_job_says_which_rank_failed_and_why(shed: Whole, name: str, scr
     shed.kubectl("delete", "trainjob", name)
 
 
+def test_of_several_processes_of_a_node_the_one_that_failed_is_told(shed: Whole, name: str) -> None:
+    program = (
+        "import os, time\n"
+        "if os.environ['LOCAL_RANK'] == '1': raise ValueError('boom')\n"
+        "time.sleep(60)  # until torchrun ends it\n"
+    )
+    script = f'echo "{program}" > train.py; exec torchrun --standalone --nproc-per-node 3 train.py'
+    shed.apply(a_shell(name, f"cd /tmp; {script}", runtime="strict"))
+    assert message(shed, name, "Failed").endswith(": rank 0 of 1 exited 1: ValueError: boom")
+
+
 def test_a_command_that_does_not_exist_is_named(shed: Whole, name: str) -> None:
     shed.apply(a_trainjob(name, "no-such-program", runtime="strict"))
     assert "no-such-program" in message(shed, name, "Failed")

@@ -17,11 +17,14 @@ Moment = Literal["before", "after"]
 
 
 class Mortal:
-    """Dies at the nth write, just before it is sent or just after it took effect; events do not count."""
+    """Dies at the nth write, just before it is sent or just after it took effect; events do not count.
+
+    It is dead once nothing is under way any more: what the server hears of later would be another story.
+    """
 
     def __init__(self, config: Config, dies_at: int, moment: Moment) -> None:
         self._inner = HttpTransport(config)
-        self._left, self._moment = dies_at, moment
+        self._left, self._moment, self._under_way = dies_at, moment, 0
         self.dead = asyncio.Event()
 
     async def send(self, request: Request, within: float = ANSWER_SECONDS) -> Answer:
@@ -29,12 +32,18 @@ class Mortal:
         if request.method == "GET" or "/events" in request.path:
             return await self._inner.send(request, within)
         self._left -= 1
-        if self._left == 0:
-            self.dead.set()
-            if self._moment == "after":
-                await self._inner.send(request, within)
-        self._check()
-        return await self._inner.send(request, within)
+        is_last, self._under_way = self._left == 0, self._under_way + 1
+        try:
+            if is_last and self._moment == "before":
+                self._check()
+            answer = await self._inner.send(request, within)
+        finally:
+            self._under_way -= 1
+            if self._left <= 0 and not self._under_way:
+                self.dead.set()
+        if is_last:
+            self._check()
+        return answer
 
     def stream(self, request: Request, within: float | None = None) -> AbstractStream:
         return self._inner.stream(request, within)
@@ -46,7 +55,7 @@ class Mortal:
         await self._inner.close()
 
     def _check(self) -> None:
-        if self.dead.is_set():
+        if self._left <= 0:
             raise Unreachable("the operator is dead")
 
 

@@ -398,7 +398,13 @@ async def test_pods_a_quota_refuses_are_told_and_made_when_there_is_room(client:
     async def told() -> None:
         assert "FailedCreate" in await reasons(client, name)
 
+    async def counted() -> None:
+        [event] = (await client.list("events", where=Where(fields="reason=FailedCreate"))).items
+        assert event["count"] > 1
+        assert event["message"].startswith(f'Error creating: pods "{name}-*" is forbidden: exceeded quota')
+
     await waits.eventually(told)
+    await waits.eventually(counted)
     assert not dig(await client.get("jobs.batch", name), "status", "active")
     await client.patch("resourcequotas", name, {"spec": {"hard": {"pods": "1"}}})
     await active_pods(client, name, 1)

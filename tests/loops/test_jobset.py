@@ -207,6 +207,23 @@ async def test_a_suspended_jobset_stops_its_pods_and_resumes_where_it_is_told_to
     assert resumed["status"]["restarts"] == 0
 
 
+async def test_a_job_of_another_controller_goes_on_without_the_start_it_had(
+    cluster: Cluster, client: Client, name: str
+) -> None:
+    """Kubernetes' own Job controller leaves the start to a suspended Job, and cannot change it later."""
+    job, began = f"{name}-node-0", {"status": {"startTime": "2026-01-01T00:00:00Z"}}
+    async with operating(cluster, jobset_controller()):
+        await client.create(a_jobset(name))
+        await waits.until(client, "jobs", job, bool)
+        await client.patch("jobs", job, began, subresource="status")
+        await client.patch(JOBSETS, name, {"spec": {"suspend": True}})
+        stopped = await waits.until(client, "jobs", job, lambda found: found["spec"]["suspend"])
+        assert stopped["status"]["startTime"]
+        await client.patch(JOBSETS, name, {"spec": {"suspend": False}})
+        resumed = await waits.until(client, "jobs", job, lambda found: not found["spec"]["suspend"])
+    assert "startTime" not in resumed["status"]
+
+
 async def resume_elsewhere(client: Client, name: str) -> None:
     """Resume and move in one write, as queueing systems do."""
     moved = await client.get(JOBSETS, name)

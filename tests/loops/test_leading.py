@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -78,6 +79,20 @@ async def test_only_the_holder_of_the_lease_works(client: Client, crew: Crew) ->
         assert await holder(client) == "one"
 
 
+async def test_whoever_waits_says_once_for_whom(crew: Crew, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "trainshed.loop.leading")
+    async with crew.member("one"):
+        await crew.until_works("one")
+        async with crew.member("two"):
+            await waits.eventually(lambda: _said(caplog, "two waits: one leads by lease crew"))
+            await crew.until_works("one")
+    assert [record.getMessage() for record in caplog.records].count("two waits: one leads by lease crew") == 1
+
+
+async def _said(caplog: pytest.LogCaptureFixture, words: str) -> None:
+    assert words in [record.getMessage() for record in caplog.records]
+
+
 async def test_a_leader_that_ends_hands_the_lease_over_at_once(client: Client, crew: Crew) -> None:
     async with crew.member("two-waits") as waiting:
         await crew.until_works("two-waits")
@@ -86,6 +101,17 @@ async def test_a_leader_that_ends_hands_the_lease_over_at_once(client: Client, c
         async with crew.member("three"):
             await crew.until_works("three")
             assert (await client.get(LEASES, "crew"))["spec"]["leaseTransitions"] == 1
+
+
+async def test_a_leader_hands_over_a_lease_that_has_changed_since_it_looked(
+    client: Client, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(election, "RETRY", 60.0)
+    async with crew.member("one") as leader:
+        await crew.until_works("one")
+        await client.patch(LEASES, "crew", {"metadata": {"labels": {"changed": "true"}}})
+        await leader.stop()
+        assert await holder(client) == ""
 
 
 async def test_a_dead_leader_is_followed_when_its_lease_has_run_out(client: Client, crew: Crew) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import waits
-from tests.builders import a_config_map, a_secret, owner
+from tests.builders import a_config_map, a_namespace, a_secret, owner
 from tests.loops.operators import Operator, operating
 from tests.servers import Cluster, Server
 from trainshed.client.client import Client
@@ -240,6 +240,31 @@ async def test_a_pass_that_gave_up_is_made_again_when_something_changes(
         assert spy.passes.empty()
         await client.patch("configmaps", spy.name, {"data": {"a": "1"}})
         await spy.next()
+
+
+async def test_a_pass_in_a_namespace_on_its_way_out_is_not_made_again(
+    cluster: Cluster, spy: Spy, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def act(key: Key, world: World) -> Outcome:
+        world.event(a_config_map("late", namespace=key.namespace), "Warning", "Late", "one of many")
+        await world.create(a_config_map("late", namespace=key.namespace))
+        return Done()
+
+    async with cluster.client(name) as client:
+        await client.create(a_namespace(name))
+        await client.create(a_config_map(spy.name, finalizers=["example.com/hold"]))
+        await client.delete("namespaces", name)
+        await waits.until(client, "namespaces", name, lambda it: it["metadata"].get("deletionTimestamp"))
+        await waits.until(client, "configmaps", spy.name, lambda it: it["metadata"].get("deletionTimestamp"))
+        spy.act = act
+        caplog.set_level("DEBUG", "trainshed.loop")
+        async with operating(cluster, spy.controller()):
+            await spy.next()
+            await client.patch("configmaps", spy.name, {"data": {"a": "1"}})
+            await spy.next()
+        assert "spy leaves" in caplog.text
+        assert "will try" not in caplog.text
+        await client.patch("configmaps", spy.name, {"metadata": {"finalizers": None}})
 
 
 async def test_an_object_nobody_foresaw_does_not_stop_the_watch(

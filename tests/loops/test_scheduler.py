@@ -13,6 +13,7 @@ from trainshed.client.client import Client
 from trainshed.client.requests import Delete, Where
 from trainshed.controllers.job.reconcile import controller as jobs
 from trainshed.controllers.scheduler.reconcile import controller as scheduler
+from trainshed.kinds.core.heartbeats import AGENT
 from trainshed.kube.objects import Object, dig, text
 
 
@@ -77,12 +78,20 @@ async def expect_event(client: Client, reason: str, words: str) -> None:
     assert any(words in message for message in await events(client, reason))
 
 
+async def test_a_runtime_class_that_is_ignored_is_told(cluster: Cluster, client: Client, name: str) -> None:
+    async with node(client, name), operating(cluster, scheduler()):
+        await client.patch("nodes", name, {"metadata": {"labels": {AGENT: name}}})
+        await client.create(a_pod("guarded", {**aimed(name), "runtimeClassName": "gvisor"}))
+        words = 'runtimeClassName "gvisor" is ignored'
+        await waits.eventually(lambda: expect_event(client, "RuntimeClassIgnored", words))
+
+
 async def test_a_new_reason_replaces_the_old_one(cluster: Cluster, client: Client, name: str) -> None:
     async with node(client, name) as kubelet, operating(cluster, scheduler()):
         await client.create(a_pod("first", aimed(name, cpu="2")))
         await kubelet.until(1)
         await client.create(a_pod("second", aimed(name, cpu="2")))
-        busy = f"2 of 2 cpu in use by {client.namespace}/first (2)"
+        busy = f"needs cpu 2, 0 of 2 free; {client.namespace}/first has 2"
         await waits.until(client, "pods", "second", lambda pod: text(scheduled(pod), "message") == busy)
         await client.patch("nodes", name, {"spec": {"unschedulable": True}})
         await waits.until(client, "pods", "second", lambda pod: "cordoned" in text(scheduled(pod), "message"))
@@ -126,7 +135,7 @@ async def test_a_scheduler_that_starts_anew_knows_who_was_placed(
             await client.create(a_pod("waiting", aimed(name, cpu="1")))
         async with operating(cluster, scheduler()):
             await waits.until(
-                client, "pods", "waiting", lambda pod: "in use by" in text(scheduled(pod), "message")
+                client, "pods", "waiting", lambda pod: " free; " in text(scheduled(pod), "message")
             )
             await kubelet.end("before")
             await kubelet.until(2)

@@ -12,12 +12,14 @@ from tests.loops.operators import Operator, operating
 from tests.loops.v1_pods import Nodes, a_job, nodes
 from tests.servers import Cluster
 from trainshed.client.client import Client
+from trainshed.client.failures import TimedOut
 from trainshed.client.requests import Delete, Where
 from trainshed.controllers.v1jobs import naming
 from trainshed.controllers.v1jobs.reconcile import controllers
+from trainshed.jobs.summary import summarize
 from trainshed.kinds.kubeflow.families import FAMILIES, JAX, MPI, PYTORCH, TENSORFLOW, Family
 from trainshed.kube import conditions
-from trainshed.kube.faults import NotFound
+from trainshed.kube.faults import Invalid, NotFound
 from trainshed.kube.objects import Object, dig, text
 
 LED: dict[str, dict[str, int]] = {
@@ -194,17 +196,75 @@ async def test_a_failed_job_says_why_and_leaves_what_its_policy_says(
     assert await services(client, name) == {"worker-1"}
 
 
-async def test_a_pod_the_server_refuses_is_told_of_and_the_job_begins_all_the_same(
+@pytest.mark.parametrize("reached", [True, False])
+async def test_case_38_a_pod_whose_creation_got_no_answer_is_waited_for(
+    client: Client,
+    operator: Operator,
+    node: Nodes,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    reached: bool,
+) -> None:
+    """Whether it was made or not: nobody is told of a failure, and there is one pod in the end."""
+    create, lost = operator.client.create, list[str]()
+
+    async def without_an_answer(obj: Object, *more: object) -> Object:
+        if obj["kind"] != "Pod" or lost:
+            return await create(obj, *more)  # type: ignore[arg-type]
+        lost.append(obj["metadata"]["name"])
+        if reached:
+            await create(obj, *more)  # type: ignore[arg-type]
+        raise TimedOut("the server did not answer in time")
+
+    monkeypatch.setattr(operator.client, "create", without_an_answer)
+    await client.create(a_job(JAX, name, None, Worker=1))
+    await node.running(name, "worker-0")
+    await until(client, JAX, name, "Running")
+    assert lost == [f"{name}-worker-0"]
+    events = [
+        event
+        for event in (await client.list("events")).items
+        if text(event, "involvedObject", "name") == name
+    ]
+    assert "Warning" not in {text(event, "type") for event in events}
+
+
+async def test_case_38_a_pod_the_server_refuses_is_told_of_until_the_job_is_changed(
+    client: Client, operator: Operator, node: Nodes, name: str
+) -> None:
+    """The job begins all the same, and says why it has no pods."""
+    await client.create(
+        a_job(TENSORFLOW, name, {"runPolicy": {"schedulingPolicy": {"priorityClass": "none"}}}, Worker=1)
+    )
+    [said, *_] = await told(client, name, "FailedCreatePod")
+    assert said.startswith("Error creating: ")
+    job = await waits.until(client, TENSORFLOW.resource, name, lambda job: "no PriorityClass" in created(job))
+    assert summarize(job).message.startswith("Pods cannot be made: ")
+    policy = {"schedulingPolicy": {"priorityClass": "system-node-critical"}}
+    await client.patch(TENSORFLOW.resource, name, {"spec": {"runPolicy": policy}})
+    await node.running(name, "worker-0")
+    await waits.until(
+        client, TENSORFLOW.resource, name, lambda job: created(job) == f"TFJob {name} is created."
+    )
+
+
+def created(job: Object) -> str:
+    return text(conditions.find(dig(job, "status", "conditions"), "Created"), "message")
+
+
+async def test_a_restart_policy_that_is_none_is_told_with_all_there_are(
     client: Client, operator: Operator, name: str
 ) -> None:
-    """Case 38."""
     job = a_job(TENSORFLOW, name, None, Worker=1)
     job["spec"]["tfReplicaSpecs"]["Worker"]["restartPolicy"] = "Sometimes"
     await client.create(job)
     [said, *_] = await told(client, name, "FailedCreatePod")
-    assert said.startswith("Error creating: ")
-    assert "restartPolicy" in said
-    await until(client, TENSORFLOW, name, "Created")
+    assert said == (
+        'Error creating: spec.tfReplicaSpecs[Worker].restartPolicy: Unsupported value: "Sometimes": '
+        'supported values: "Always", "OnFailure", "Never", "ExitCode"'
+    )
+    job = await until(client, TENSORFLOW, name, "Created")
+    assert "supported values" in summarize(job).message
 
 
 async def test_a_pod_that_is_somebody_else_s_is_left_alone(
@@ -260,6 +320,22 @@ async def test_a_job_grows_and_shrinks_by_its_scale(
     job = await waits.until(client, PYTORCH.resource, name, lambda job: active(job) == 2)
     assert [type for type, _ in shape(job)] == ["Created", "Running"]
     await waits.until_gone(client, "services", f"{name}-worker-2")
+
+
+async def test_a_job_is_not_scaled_to_what_it_could_not_be_or_beyond_its_bounds(
+    client: Client, operator: Operator, name: str
+) -> None:
+    bounds = {"minReplicas": 1, "maxReplicas": 3}
+    await client.create(a_job(PYTORCH, name, {"elasticPolicy": bounds}, Worker=2))
+    for count, why in ((0, "must be at least 1"), (4, "maxReplicas, which is 3")):
+        with pytest.raises(Invalid, match=why) as refused:
+            await client.patch(PYTORCH.resource, name, {"spec": {"replicas": count}}, subresource="scale")
+        assert "spec.pytorchReplicaSpecs[Worker].replicas" in str(refused.value)
+    change = {"spec": {PYTORCH.replicas: {"Worker": {"replicas": 4}}}}
+    with pytest.raises(Invalid, match="maxReplicas, which is 3"):
+        await client.patch(PYTORCH.resource, name, change)
+    job = await client.get(PYTORCH.resource, name)
+    assert job["spec"][PYTORCH.replicas]["Worker"]["replicas"] == 2
 
 
 def active(job: Object) -> int | None:

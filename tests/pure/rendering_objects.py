@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from trainshed.backend import problems
 from trainshed.backend.models.requests import CreateRequest
 from trainshed.backend.rendering import naming, trainjob
-from trainshed.backend.rendering.dialects import Dialect
 from trainshed.backend.rendering.trainjob import Rendered
 from trainshed.backend.rendering.unacceptable import Unacceptable
 from trainshed.backend.rendering.wanted import Wanted
+from trainshed.jobs.dialects import Dialect
 from trainshed.kinds.trainer import runtimes
 from trainshed.kube.objects import JSON, Object
 

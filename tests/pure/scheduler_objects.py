@@ -136,7 +136,9 @@ class Desk:
         uid = self.pods[name]["metadata"]["uid"]
         gang = next(gang for gang in ledger.gangs.values() if uid in gang.waiting)
         if obstacle := gang.obstacle():
-            return reasons.incomplete(obstacle).words
+            whole = gang.whole()
+            never = reasons.never(whole, ledger.board) if whole else None
+            return (never or reasons.incomplete(obstacle)).words
         return reasons.why(gang.candidate(ledger.count), ledger.board, None).words
 
     def _confirm(self, name: str, node: str) -> None:

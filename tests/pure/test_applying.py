@@ -83,3 +83,8 @@ def test_a_document_that_cannot_be_sent_says_why(obj: Object, repeated: tuple[st
     assert applying.flaw(Document(obj, "x", repeated), How()).startswith(words)
     if repeated:
         assert applying.flaw(Document(obj, "x", repeated), How(validation="Warn")) == ""
+
+
+def test_an_object_without_a_name_is_called_by_its_kind() -> None:
+    assert applying.called({"kind": "Foo"}) == "foo"
+    assert applying.called({"kind": "Foo", "apiVersion": "a.org/v1", "metadata": {}}) == "foo.a.org"

@@ -199,3 +199,8 @@ class TestInCluster:
     def test_outside_a_pod_there_is_none(self) -> None:
         with pytest.raises(BadConfig, match="this process does not run in a pod"):
             kubeconfig.in_cluster({})
+
+
+def test_a_file_that_cannot_even_be_looked_for_is_one_line() -> None:
+    with pytest.raises(BadConfig, match="cannot read the kubeconfig x"):
+        kubeconfig.load(env={"KUBECONFIG": "x" * 300})

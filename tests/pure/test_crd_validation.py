@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 
 from tests.pure.definitions_objects import a_definition, a_schema, a_version, an_accepted
 from trainshed.kinds import custom
 from trainshed.kinds.schemas import Schemas
+from trainshed.kube import schema
 from trainshed.kube.objects import JSON, Object, copied, decode
 
 SCHEMA = "spec.validation.openAPIV3Schema"
@@ -403,6 +405,10 @@ def a_ruled(rule: str, **more: JSON) -> Object:
         ),
         (a_ruled("self >"), "f.x-kubernetes-validations[0].rule: Invalid value: "),
         (
+            a_ruled("self > 0", messageExpression="self"),
+            "f.x-kubernetes-validations[0].messageExpression: Invalid value: ",
+        ),
+        (
             a_ruled("self > 0", optionalOldSelf=True),
             "f.x-kubernetes-validations[0].optionalOldSelf: Invalid value: true: may not be set",
         ),
@@ -411,6 +417,57 @@ def a_ruled(rule: str, **more: JSON) -> Object:
 def test_rules_are_read_when_the_definition_is_written(field: Object, start: str) -> None:
     [found] = said_of_field(field)
     assert found.startswith(start)
+
+
+TYPED: Object = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"}, "count": {"type": "integer"}, "flag": {"type": "boolean"},
+        "texts": {"type": "array", "items": {"type": "string"}}, "any": {"x-kubernetes-int-or-string": True},
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "when": {"type": "string", "format": "date-time"},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "1", "'a'", "[true]", "{'a': true}", "self.count", "self.text", "self", "self.count + 1",
+        "-self.count", "size(self.texts)", "self.texts.map(t, t)", "self.flag ? 1 : 2", "self.texts[0]",
+        "self.when",
+    ],
+)  # fmt: skip
+def test_a_rule_that_is_no_question_is_refused(rule: str) -> None:
+    [found] = said_of_field({**TYPED, "x-kubernetes-validations": [{"rule": rule}]})
+    assert found.endswith("cel expression must evaluate to a bool")
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("self.text.foo == 1", "type 'string' does not support field selection"),
+        ("has(self.count.foo)", "type 'int' does not support field selection"),
+        ("self.texts.foo == 1", "type 'list' does not support field selection"),
+        ("self.texts.all(t, t.foo == 1)", "type 'string' does not support field selection"),
+        ("self.foo == 1", "undefined field 'foo'"),
+    ],
+)
+def test_a_rule_that_looks_for_what_cannot_be_there_is_refused(rule: str, why: str) -> None:
+    [found] = said_of_field({**TYPED, "x-kubernetes-validations": [{"rule": rule}]})
+    assert why in found
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "self.flag", "self.free.a.b", "self.any", "self.any == 1", "self.texts.all(t, t != '')",
+        "!has(self.text) || self.text.startsWith('a')", "self.flag ? true : self.count > 1", "dyn(1)",
+        "self.when.getFullYear() > 2000", "cel.bind(n, self.count, n > 1)", "self.?text.hasValue()",
+    ],
+)  # fmt: skip
+def test_rules_that_may_be_questions_are_taken(rule: str) -> None:
+    assert said_of_field({**TYPED, "x-kubernetes-validations": [{"rule": rule}]}) == []
 
 
 def test_items_of_plain_lists_have_no_older_selves() -> None:
@@ -441,6 +498,55 @@ def test_odd_values_are_faults_not_crashes(odd: JSON) -> None:
         "default",
     ):
         assert isinstance(said_of_field({"type": "object", field: odd}), list)
+
+
+WORDS = (
+    "type", "format", "title", "description", "default", "maximum", "exclusiveMaximum", "minimum",
+    "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems",
+    "multipleOf", "enum", "maxProperties", "minProperties", "required", "items", "allOf", "oneOf", "anyOf",
+    "not", "properties", "additionalProperties", "nullable", "$ref", "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-validations",
+)  # fmt: skip
+JUNK: tuple[JSON, ...] = (None, 5, 1.5, True, "x", [], [5], [[]], ["x"], {}, {"a": 1}, {"a": {"type": 5}})
+NAMED: Object = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+def in_a_map(schema: Object) -> Object:
+    return {"type": "object", "additionalProperties": schema}
+
+
+def in_a_list(schema: Object, type: str = "atomic") -> Object:
+    return {"type": "array", "items": schema, "x-kubernetes-list-type": type}
+
+
+def in_a_map_list(schema: Object) -> Object:
+    return {**in_a_list(schema, "map"), "x-kubernetes-list-map-keys": ["name"]}
+
+
+def in_a_branch(schema: Object) -> Object:
+    return in_a_list({**NAMED, "allOf": [{"anyOf": [schema]}]})
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize(
+    "place", [in_a_map, in_a_list, in_a_map_list, in_a_branch, lambda schema: in_a_list(schema, "set")]
+)
+def test_junk_behind_any_word_below_lists_and_maps_is_a_fault(
+    word: str, place: Callable[[Object], Object]
+) -> None:
+    for junk in JUNK:
+        field = place({**NAMED, word: junk})
+        if not said_of_field(field):
+            node = schema.compile(field)
+            values: list[JSON] = [[{"name": "a"}, {"name": 1}], {"a": {"name": "b"}}, [{}], None]
+            assert all(isinstance(schema.validate(node, value), list) for value in values)
+
+
+@pytest.mark.parametrize("odd", [5, 1.5, True])
+def test_required_names_of_a_map_list_are_a_list(odd: JSON) -> None:
+    found = said_of_field(in_a_map_list({**NAMED, "required": odd}))
+    assert found[-1].startswith("f.items.required: Invalid value: ")
 
 
 def test_a_large_schema_is_checked_in_no_time() -> None:

@@ -46,6 +46,24 @@ def test_broken_json_is_described(text: bytes, why: str) -> None:
     assert str(caught.value) == why
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (rb'"\ud800"', "\ufffd"),
+        (rb'"\ud83d\ude00 \ud83dx \ude00"', "\U0001f600 \ufffdx \ufffd"),
+        (rb'"\\ud800 \ud800"', "\\ud800 \ufffd"),
+        (rb'{"\udfff": 1}', {"\ufffd": 1}),
+    ],
+)
+def test_half_a_surrogate_pair_reads_as_the_replacement_character(text: bytes, value: JSON) -> None:
+    assert documents.read_json(text) == value
+
+
+def test_repeated_keys_with_half_a_surrogate_pair_can_be_named() -> None:
+    text = rb'{"\ud800": 1, "\ud800": 2}'
+    assert documents.find_duplicates(text, documents.read_json(text)) == ["\ufffd"]
+
+
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
 def test_a_hundred_levels_are_enough_for_anybody(opening: bytes, closing: bytes) -> None:
     documents.read_json(opening * 100 + b"1" + closing * 100)

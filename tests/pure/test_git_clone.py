@@ -67,17 +67,22 @@ def test_a_commit_is_checked_out_also_by_the_beginning_of_its_name(
     assert (tmp_path / "root" / "number").read_text() == "1"
 
 
-def test_a_ref_that_is_not_there_fails_in_gits_words(tmp_path: Path, repository: Path) -> None:
-    done = clone(tmp_path, f"file://{repository}", "nothing")
+@pytest.mark.parametrize("ref", ["nothing", "-x"])
+def test_a_ref_that_is_not_there_fails_in_gits_words(tmp_path: Path, repository: Path, ref: str) -> None:
+    done = clone(tmp_path, f"file://{repository}", ref)
     assert done.returncode != 0
-    assert "nothing" in done.stderr
+    assert f"couldn't find remote ref {ref}" in done.stderr
 
 
 def test_text_in_a_url_or_a_ref_is_never_run(tmp_path: Path, repository: Path) -> None:
-    for url, ref in ((f"file://{tmp_path}/$(touch {tmp_path}/a)", ""), (f"file://{repository}", "`touch b`")):
+    for url, ref in (
+        (f"file://{tmp_path}/$(touch {tmp_path}/a)", ""),
+        (f"file://{repository}", "`touch b`"),
+        ("ext::sh -c touch% c", ""),
+        (f"file://{repository}", f"--upload-pack=touch {tmp_path}/d;"),
+    ):
         assert clone(tmp_path, url, ref).returncode != 0
-    assert clone(tmp_path, "ext::sh -c touch% c").returncode != 0
-    assert not {"a", "b", "c"} & {path.name for path in tmp_path.rglob("*")}
+    assert not {"a", "b", "c", "d"} & {path.name for path in tmp_path.rglob("*")}
 
 
 # --- credentials --------------------------------------------------------------------------------------------

@@ -174,11 +174,14 @@ def test_resuming_tells_each_job_where_its_pods_may_go_by_now() -> None:
     assert job["template"]["spec"]["nodeSelector"] == {"zone": "z", "disk": "ssd"}
 
 
-def test_the_start_of_a_job_is_forgotten_only_when_its_template_changes() -> None:
+def test_the_start_of_a_job_is_forgotten_before_it_goes_on_whether_its_template_changes_or_not() -> None:
     world = World(suspend=True).settle()
-    world.report("js-a-0", startTime=NOW)
     world.suspend(False)
     assert world.plan().patches[0].status_first == {}
+    world.report("js-a-0", startTime=NOW)
+    patch = world.plan().patches[0]
+    assert patch.status_first["status"] == {"startTime": None}
+    assert patch.changes["spec"] == {"suspend": False}
     template = world.jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     template["spec"]["nodeSelector"] = {"disk": "ssd"}
     assert world.plan().patches[0].status_first["status"] == {"startTime": None}

@@ -432,3 +432,24 @@ def test_a_mount_without_a_volume_is_found_before_anything_is_made() -> None:
     (flaw,) = desired.flaws(merged(runtimePatches=[a_patch(containers=mount)]))
     assert flaw.endswith('volumeMounts[0].name: Not found: "none"')
     assert desired.flaws(merged("torchtune-llama3.2-1b", trainer={})) == []
+
+
+@pytest.mark.parametrize(("length", "names"), [(48, None), (49, "pod"), (58, "job")])
+def test_a_name_too_long_for_its_jobs_or_pods_is_found_without_a_webhook(
+    length: int, names: str | None
+) -> None:
+    jobset = merged(trainer={})
+    jobset["metadata"]["name"] = name = "x" * length
+    why = f"JobSet name is too long, {names} names generated for this JobSet will exceed 63 characters"
+    wanted = [f'spec.replicatedJobs[0].name: Invalid value: "{name}-node-0": {why}']
+    assert desired.flaws(jobset) == (wanted if names else [])
+
+
+@pytest.mark.parametrize(("requests", "limits"), [(4, 2), (4, "2"), ("4", 2), (2.5, 2)])
+def test_amounts_that_are_written_as_numbers_are_held_against_each_other(
+    requests: JSON, limits: JSON
+) -> None:
+    amounts = {"requests": {"cpu": requests}, "limits": {"cpu": limits}}
+    (flaw,) = desired.flaws(merged(trainer={"resourcesPerNode": amounts}))
+    assert flaw.endswith(f"must be less than or equal to cpu limit of {limits}")
+    assert desired.flaws(merged(trainer={"resourcesPerNode": {**amounts, "limits": {"cpu": 5}}})) == []

@@ -269,3 +269,27 @@ def test_odd_objects_are_judged_without_a_crash(
     assert all(str(error) for error in validate.errors(family, job, {"spec": policy}))
     validate.warnings(family, job)
     late_checks.fault(family, job)
+
+
+# --- sizes --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "count", "why"),
+    [
+        ({"minReplicas": 2, "maxReplicas": 4}, 4, []),
+        ({"minReplicas": 2, "maxReplicas": 4}, 5, ["maxReplicas, which is 4"]),
+        ({"minReplicas": 2, "maxReplicas": 4}, 1, ["minReplicas, which is 2"]),
+        ({"minReplicas": 2}, 9, []),
+        ({"maxReplicas": 4}, 1, []),
+        ({}, 9, []),
+        (None, 9, []),
+    ],
+)
+def test_an_elastic_job_stays_within_the_bounds_it_names(policy: JSON, count: int, why: list[str]) -> None:
+    old = a_job(replicas={"Worker": a_replica("pytorch", replicas=3)}, elasticPolicy=policy)
+    new = a_job(replicas={"Worker": a_replica("pytorch", replicas=count)}, elasticPolicy=policy)
+    found = [str(error) for error in validate.size_errors(PYTORCH, new, old)]
+    assert [text.partition("spec.elasticPolicy.")[2] for text in found] == why
+    assert validate.size_errors(PYTORCH, new, None) == [], "a new job is taken as upstream takes it"
+    assert validate.size_errors(PYTORCH, new, new) == [], "and goes on being written as it is"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.pure.rendering_objects import a_body, effective_runtime, rendered
 from trainshed.backend.rendering import recall
-from trainshed.backend.rendering.dialects import Dialect
 from trainshed.controllers.trainjob import shapes
 from trainshed.controllers.trainjob.preview import preview
+from trainshed.jobs.dialects import Dialect
 from trainshed.kinds.kind import Kind
 from trainshed.kinds.schemas import Schemas
 from trainshed.kube.objects import Object, encode

@@ -12,7 +12,7 @@ from trainshed.runner.plan import ContainerPlan, Limits
 from trainshed.runner.pod_plan import CannotPlan, Places, Surroundings
 
 VENV = Environment("/venv", bin="/venv/bin", is_virtual=True)
-PLACES = Places("/pods/u1", "/hosts/team", "/logs/0.log", "/pods/u1/ends/node.0")
+PLACES = Places("/pods/u1", "/hosts/team", "/logs/0.log", "/pods/u1/end.node.0")
 MACHINE = {"PATH": "/usr/bin:/opt/tools", "HOME": "/home/ann", "LANG": "de_DE.UTF-8"}
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainshed.kube.objects import Object
+from trainshed.kube.verdicts import GAP, cause
 from trainshed.runner import actions, probes, probing, tails
 from trainshed.runner.probes import Probe, Tally
 
@@ -136,3 +137,12 @@ async def test_all_output_is_read_and_its_beginning_kept() -> None:
     async with asyncio.timeout(20), actions.reading(running.stdout, running.stderr) as said:
         assert await running.wait() == 0
     assert said == [b"o" * 10240, b"e" * 10240]
+
+
+def test_the_line_that_names_the_cause_is_kept_where_much_is_said_after_it() -> None:
+    said = ["step 1", "[rank3]: ValueError: boom", *(f"  File launcher.py, line {n}" for n in range(200))]
+    found = tails.tail(log_lines(*said))
+    assert found.startswith(f"ValueError: boom\n{GAP}\n")
+    assert found.endswith("line 199\n")
+    assert len(found.encode()) <= tails.MOST_TAIL
+    assert cause(found) == "ValueError: boom"

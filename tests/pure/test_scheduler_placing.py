@@ -278,6 +278,38 @@ def test_the_first_of_a_group_that_wants_to_be_together_may_begin() -> None:
     assert len(set(desk.run().values())) == 1
 
 
+@pytest.mark.parametrize("sizes", [("3", "2"), ("2", "3")])
+def test_pods_that_must_be_near_a_fellow_follow_it_to_a_node_with_room_for_all(
+    sizes: tuple[str, str],
+) -> None:
+    """Only the workers ask to be near; the master is smaller, and must not be left alone for that."""
+    labels = ({"zone": "a"}, {"zone": "b"})
+    nodes = [a_node(one["zone"], labels=one, gpu=size) for one, size in zip(labels, sizes, strict=True)]
+    roomy = "a" if sizes[0] == "3" else "b"
+    assert set(Desk().nodes(*nodes).add(*a_led_gang()).run().values()) == {roomy}
+
+
+def test_a_gang_that_must_be_together_tries_every_node() -> None:
+    """Neither the emptiest node nor the fullest one has room for all, but one between them has."""
+    nodes = [
+        a_node(name, labels={"zone": name}, gpu=gpu) for name, gpu in (("a", "2"), ("b", "8"), ("c", "1"))
+    ]
+    busy = constrained("busy", nodeSelector={"zone": "b"})
+    busy["spec"]["containers"][0]["resources"] = {"requests": {"nvidia.com/gpu": "5"}}
+    desk = Desk().nodes(*nodes).add(busy)
+    desk.run()
+    assert set(desk.add(*a_led_gang()).run().values()) == {"b"}
+
+
+def a_led_gang() -> list[Object]:
+    pods = [a_pod("master", gpu="1"), *(a_pod(f"worker-{index}", gpu="1", cpu="1") for index in range(2))]
+    for pod in pods:
+        pod["metadata"] |= {"labels": {"job": "j", "scheduling.x-k8s.io/pod-group": "j"}}
+        if pod["metadata"]["name"] != "master":
+            pod["spec"] |= near("podAffinity", job="j")
+    return pods
+
+
 def test_relaxed_pods_run_whatever_they_ask_for() -> None:
     desk = Desk(Ledger(relax=True)).nodes(a_node(cpu="1"))
     desk.add(a_pod("gpus", gpu="8"), a_pod("big", cpu="64"), constrained("picky", nodeSelector={"zone": "x"}))

@@ -39,7 +39,7 @@ def test_two_jobs_whose_launchers_come_late_run_one_after_the_other() -> None:
     started(desk, one)
     started(desk, two)
     assert desk.run() == {"one-node-0": "here"}
-    assert desk.why("two-node-0") == "0 of 2 pods fit; 700m of 900m cpu in use by default/one (1800m)"
+    assert desk.why("two-node-0") == "0 of 2 pods fit; needs cpu 900m, 200m of 2 free; default/one has 1800m"
     desk.add(*made_of(one, "launcher"))
     assert desk.run() == {"one-launcher-0": "here"}
     desk.finish("one-launcher-0")

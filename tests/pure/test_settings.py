@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from trainshed.compose import settings
+from trainshed.compose import settings, trouble
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.parts import AGENT, OPERATOR
 from trainshed.compose.settings import Choices
@@ -129,6 +130,20 @@ def test_a_named_file_must_be_there(tmp_path: Path) -> None:
         settings.chosen(folder, Choices(config=str(tmp_path / "none.toml")))
 
 
+def test_a_named_file_that_is_gone_is_forgotten_when_asked(tmp_path: Path) -> None:
+    folder, gone = DataFolder(tmp_path, tmp_path), str(tmp_path / "none.toml")
+    settings.remember(folder, Choices(config=gone))
+    for look in (lambda: settings.chosen(folder, Choices()), lambda: settings.backend_table(folder)):
+        with pytest.raises(Trouble, match=r"cannot read .*none.toml") as refused:
+            look()
+        assert "up --no-config" in refused.value.hint
+        assert "--data-dir" not in refused.value.hint
+    kept, found = settings.chosen(folder, Choices(config=""))
+    settings.remember(folder, kept)
+    assert found == settings.chosen(folder, Choices())[1] == Settings()
+    assert settings.config_of(folder) == ""
+
+
 def test_only_what_concerns_a_part_makes_it_outdated() -> None:
     before, relaxed = Settings(), Settings(relax=True)
     images = Settings(images=(ImageRule("*", "/opt"),))
@@ -136,3 +151,10 @@ def test_only_what_concerns_a_part_makes_it_outdated() -> None:
     assert settings.digest(before, OPERATOR) == settings.digest(images, OPERATOR)
     assert settings.digest(before, AGENT) != settings.digest(images, AGENT)
     assert settings.digest(before, AGENT) == settings.digest(relaxed, AGENT)
+
+
+def test_who_may_not_read_the_named_file_is_told_how_to_do_without_it(tmp_path: Path) -> None:
+    refused = OSError(errno.EACCES, "Permission denied")
+    hint = trouble.unreadable(refused, tmp_path, "name another with up --config").hint
+    assert hint.endswith(", or name another with up --config")
+    assert "--data-dir" not in hint

@@ -34,6 +34,8 @@ def a_submission(**changes: object) -> Submission:
         ("import xgboost", "xgboost"),
         ("from mpi4py import MPI\nimport torch", "mpi"),
         ("import horovod.torch as hvd\nimport torch", "horovod"),
+        ("from transformers import Trainer", "torch"),
+        ("from transformers import TFAutoModel\nimport tensorflow", "tensorflow"),
         ("import os", "plain"),
         ("from . import torch", "plain"),
         ("import torch as", "plain"),
@@ -42,6 +44,32 @@ def a_submission(**changes: object) -> Submission:
 )
 def test_a_scripts_imports_tell_its_framework(source: str, framework: str) -> None:
     assert detect(source).name == framework
+
+
+@pytest.mark.parametrize(
+    ("source", "framework"),
+    [
+        ("import model", "torch"),
+        ("from model import Net", "torch"),
+        ("from package import nets", "jax"),
+        ("import package.deep.down", "xgboost"),
+        ("import package", "plain"),
+        ("import round", "plain"),
+        ("import missing", "plain"),
+    ],
+)
+def test_the_files_beside_a_script_tell_its_framework_too(source: str, framework: str) -> None:
+    beside = {
+        "model.py": "import torch",
+        "package/__init__.py": "",
+        "package/nets.py": "from .layers import Dense",
+        "package/layers.py": "from flax import linen",
+        "package/deep/down.py": "from ..trees import grow",
+        "package/trees.py": "import xgboost",
+        "round.py": "import round, about",
+        "about.py": "import round",
+    }
+    assert detect(source, beside.get).name == framework
 
 
 @pytest.mark.parametrize(
@@ -88,9 +116,8 @@ def test_arguments_reach_the_script_as_they_were_typed() -> None:
 def test_code_from_git_needs_no_configmap() -> None:
     wanted = a_submission(code=Git("https://host/repo.git", "v1"))
     assert submission.code_map(wanted) is None
-    assert (
-        "--branch v1 -- https://host/repo.git" in submission.trainjob(wanted)["spec"]["trainer"]["command"][2]
-    )
+    lines = submission.trainjob(wanted)["spec"]["trainer"]["command"][2].splitlines()
+    assert {"git remote add origin https://host/repo.git", "ref=v1"} <= {*lines}
 
 
 def test_a_repository_on_this_machine_is_mounted_for_the_clone() -> None:
@@ -103,6 +130,18 @@ def test_workers_of_mpi_get_the_code_too() -> None:
     wanted = a_submission(framework=FRAMEWORKS["mpi"])
     jobs = submission.trainjob(wanted)["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]
     assert [job["name"] for job in jobs["replicatedJobs"]] == ["launcher", "node"]
+
+
+@pytest.mark.parametrize("framework", ["torch", "mpi"])
+def test_a_cluster_of_trainer_2_1_is_told_the_same_in_its_words(framework: str) -> None:
+    wanted = a_submission(framework=FRAMEWORKS[framework], python="/opt/venv")
+    old, new = submission.trainjob(wanted, "v2.1"), submission.trainjob(wanted)
+    assert "runtimePatches" not in old["spec"]
+    [override] = old["spec"]["podTemplateOverrides"]
+    assert [job["name"] for job in override.pop("targetJobs")] == [*FRAMEWORKS[framework].jobs]
+    assert override == _pod(wanted)
+    bare = {key: value for key, value in old["spec"].items() if key != "podTemplateOverrides"}
+    assert bare == {key: value for key, value in new["spec"].items() if key != "runtimePatches"}
 
 
 def test_shared_memory_is_not_limited_unless_a_volume_says_so() -> None:
@@ -149,6 +188,15 @@ def test_retries_are_an_annotation_only_where_somebody_chose_them() -> None:
     assert found == {"trainshed.dev/retries": "0"}
 
 
+def test_a_time_to_live_is_an_annotation_which_every_trainer_takes() -> None:
+    job = submission.trainjob(a_submission(ttl_seconds=0, retries=1))
+    assert job["metadata"]["annotations"] == {
+        "trainshed.dev/retries": "1",
+        "trainshed.dev/ttl-seconds-after-finished": "0",
+    }
+    assert "ttlSecondsAfterFinished" not in job["spec"]
+
+
 def test_volumes_are_folders_or_claims() -> None:
     assert submission.read_volume("./data:/data:ro", "/abs/data") == Volume(
         "hostPath", "/abs/data", "/data", True
@@ -174,6 +222,10 @@ def test_every_script_gives_a_valid_job_name(script: str) -> None:
 # --- folders ------------------------------------------------------------------------------------------------
 
 
+def sent(folder: Path, script: str) -> list[str]:
+    return [file.path for file in bundle.collect(folder, script).files]
+
+
 def test_a_folder_is_sent_without_what_nobody_needs(tmp_path: Path) -> None:
     for name in (
         "train.py",
@@ -186,7 +238,31 @@ def test_a_folder_is_sent_without_what_nobody_needs(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     (tmp_path / ".trainshedignore").write_text("# notes\ndata/\n")
-    assert [file.path for file in bundle.collect(tmp_path).files] == ["pkg/a.py", "train.py"]
+    assert sent(tmp_path, "train.py") == ["pkg/a.py", "train.py"]
+
+
+@pytest.mark.parametrize("script", ["data/train.py", ".hidden/train.py", "venv/train.py"])
+def test_the_script_itself_is_sent_though_its_likes_are_left_out(tmp_path: Path, script: str) -> None:
+    for name in ("a.py", script, str(Path(script).with_name("b.py"))):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".trainshedignore").write_text("data/\n")
+    assert sent(tmp_path, script) == sorted(["a.py", script])
+
+
+def test_a_data_folder_of_ours_is_not_sent(tmp_path: Path) -> None:
+    ours = ("shed/kubeconfig", "shed/store/store.db", "shed/pki/ca.key")
+    for name in ("train.py", *ours, "restore/store.db"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert sent(tmp_path, "train.py") == ["restore/store.db", "train.py"]
+
+
+def test_a_store_of_somebody_else_is_sent_with_all_that_is_beside_it(tmp_path: Path) -> None:
+    for name in ("train.py", "model.py", "store/store.db"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert sent(tmp_path, "train.py") == ["model.py", "store/store.db", "train.py"]
 
 
 def test_a_file_that_looks_like_one_of_our_keys_keeps_its_content() -> None:
@@ -198,14 +274,14 @@ def test_a_file_that_looks_like_one_of_our_keys_keeps_its_content() -> None:
 def test_a_file_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"bad-\xff.py")).touch()
     with pytest.raises(bundle.CannotBundle, match="not text"):
-        bundle.collect(tmp_path)
+        bundle.collect(tmp_path, "train.py")
 
 
 def test_a_folder_that_is_too_large_is_refused_with_its_largest_files(tmp_path: Path) -> None:
     (tmp_path / "weights.bin").write_bytes(b"x" * (bundle.MOST_BYTES + 1))
     (tmp_path / "train.py").write_text("x")
     with pytest.raises(bundle.CannotBundle, match=r"weights\.bin \(900 KiB\)"):
-        bundle.collect(tmp_path)
+        bundle.collect(tmp_path, "train.py")
 
 
 def _pod(wanted: Submission) -> Object:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.pure import pod_objects
+from tests.pure.pod_objects import ended
+from trainshed.controllers.trainjob import restarts
 from trainshed.jobs import following, summary
 from trainshed.jobs.following import Source
 from trainshed.kube.objects import Object
@@ -63,6 +66,22 @@ def test_running_pods_make_a_running_job() -> None:
 def test_restarts_of_the_set_and_of_containers_are_added_up() -> None:
     found = summary.summarize(a_job(), {"status": {"restarts": 2}}, [a_pod(restarts=3), a_pod(1)])
     assert found.restarts == 5
+
+
+def test_a_restart_to_come_counts_as_it_does_in_the_words_that_tell_of_it() -> None:
+    pods = [ended(pod_objects.a_pod(0)), ended(pod_objects.a_pod(1))]
+    going = ended(pod_objects.a_pod(2))
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:09Z"
+    assert summary.summarize(a_job(), None, [*pods, going]).restarts == 2
+    assert restarts.count(pod_objects.a_jobset(), pods).words == "restart 2 of 6"
+
+
+def test_restarts_to_come_are_no_more_than_the_limit() -> None:
+    job = {"metadata": {"uid": "j"}, "spec": {"parallelism": 2, "backoffLimit": 1}, "status": {"active": 2}}
+    pods = [ended(pod_objects.a_pod(0)), ended(pod_objects.a_pod(1))]
+    for pod in pods:
+        pod["metadata"]["ownerReferences"] = [{"uid": "j", "controller": True}]
+    assert summary.summarize(a_job(), None, pods, [job]).restarts == 1
 
 
 def a_controlled_pod(restarts: int) -> Object:

@@ -195,6 +195,7 @@ def test_an_elastic_job_has_a_pod_for_every_node_and_begins_with_the_fewest() ->
         "PET_RDZV_ID": "t",
         "PET_RDZV_CONF": told["PET_RDZV_CONF"],
         "PET_MAX_RESTARTS": "5",
+        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
     }
     assert told["PET_NPROC_PER_NODE"] == "2"
     assert (told["PET_MASTER_ADDR"], told["PET_NODE_RANK"]) == ("t-node-0-0.t", INDEX)

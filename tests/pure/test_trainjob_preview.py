@@ -139,6 +139,50 @@ def test_ranks_of_nodes_are_no_ranks_of_several_processes(trainer: Object, warne
     assert ("rank-of-node" in rules(shown(trainer=trainer))) is warned
 
 
+@pytest.mark.parametrize("name", ["RANK", "MY_RANK"])
+def test_ranks_of_nodes_are_found_in_variables_too(name: str) -> None:
+    env = [{"name": name, "value": "$(PET_NODE_RANK)"}]
+    found = shown(trainer={"env": env, "numProcPerNode": 2}).warnings
+    paths = [lint.path for lint in found if lint.rule == "rank-of-node"]
+    assert paths == (["spec.trainer.env"] if name == "RANK" else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "number", "warned"),
+    [
+        (["torchrun", "--nproc_per_node=8", "train.py"], 2, True),
+        (["torchrun", "--nproc-per-node", "8", "train.py"], 2, True),
+        (["bash", "-c", "torchrun --nproc_per_node 8 train.py"], 2, True),
+        (["torchrun", "--nproc_per_node=2", "train.py"], 2, False),
+        (["torchrun", "--nproc_per_node=gpu", "train.py"], 2, False),
+        (["torchrun", "--nproc_per_node=8", "train.py"], None, False),
+    ],
+)
+def test_a_command_that_counts_processes_otherwise_is_told(
+    command: list[str], number: int | None, warned: bool
+) -> None:
+    trainer: Object = {"command": command, **({"numProcPerNode": number} if number else {})}
+    found = [lint.message for lint in shown(trainer=trainer).warnings if lint.rule == "processes-twice"]
+    assert bool(found) is warned
+    assert all("8 counts, and PET_NPROC_PER_NODE=2 does not" in said for said in found)
+
+
+def test_annotations_that_say_nothing_are_told() -> None:
+    job = a_trainjob("torch-distributed", trainer={})
+    job["metadata"]["annotations"] = {
+        "trainshed.dev/ttl-seconds-after-finished": "soon",
+        "trainshed.dev/retries": "3",
+    }
+    (found,) = (lint for lint in preview(job, built_in("torch-distributed")).warnings if "annot" in lint.rule)
+    assert found.path == "metadata.annotations[trainshed.dev/ttl-seconds-after-finished]"
+    assert found.message == '"soon" is ignored: give a whole number of seconds, such as "60"'
+
+
+def test_very_many_pods_and_runtime_classes_are_told() -> None:
+    found = shown(trainer={"numNodes": 2000}, runtimePatches=[a_patch(runtimeClassName="gvisor")])
+    assert {"too-many-pods", "runtime-class"} <= rules(found)
+
+
 def test_ranks_set_in_the_runtimes_own_command_are_seen_too() -> None:
     runtime = a_labelled_runtime(
         {"command": ["sh"], "args": ["-c", 'RANK="${PET_NODE_RANK}" python train.py']}

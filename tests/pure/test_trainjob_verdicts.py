@@ -11,6 +11,7 @@ from trainshed.controllers.trainjob import ranks, restarts, verdicts
 from trainshed.controllers.trainjob.ledger import Ledger
 from trainshed.kinds.core import podstates
 from trainshed.kube.objects import JSON, Object
+from trainshed.kube.verdicts import by_agent
 from trainshed.loop.keys import Key
 
 KEY = Key("n", "t")
@@ -60,12 +61,34 @@ def test_memory_is_told_with_its_limit() -> None:
     assert sentence(ended(pod, code=137, reason="OOMKilled")) == "rank 0 of 2 ran out of memory (limit 1Gi)"
 
 
-def test_who_is_killed_and_has_a_liveness_probe_is_pointed_to_it() -> None:
+def test_memory_without_a_unit_is_told_in_bytes() -> None:
     pod = a_pod(0)
-    pod["spec"]["containers"][0]["livenessProbe"] = {"exec": {"command": ["false"]}}
-    said = "rank 0 of 2 was killed by signal 15 (SIGTERM) (did its liveness probe fail?)"
-    assert sentence(ended(pod, code=143)) == said
-    assert sentence(ended(pod, code=1)) == "rank 0 of 2 exited 1"
+    pod["spec"]["containers"][0]["resources"] = {"limits": {"memory": "10"}}
+    assert (
+        sentence(ended(pod, code=137, reason="OOMKilled")) == "rank 0 of 2 ran out of memory (limit 10 bytes)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [(143, "was killed by signal 15 (SIGTERM)"), (137, "was killed by signal 9 (SIGKILL)")]
+)
+def test_who_was_killed_by_the_agent_says_why(code: int, said: str) -> None:
+    message = by_agent("its liveness probe failed: connection refused", "ValueError: handled\nstep 7")
+    pod = ended(a_pod(0), message, code=code)
+    later = ended(a_pod(1), MISSING, at="2026-01-01T00:00:09Z")
+    assert sentence(pod, later) == f"rank 0 of 2 {said}: its liveness probe failed: connection refused"
+
+
+def test_the_last_line_of_who_was_killed_is_not_taken_for_the_cause() -> None:
+    said = "rank 0 of 2 was killed by signal 9 (SIGKILL); last line: step 28"
+    assert sentence(ended(a_pod(0), "step 27\nstep 28\n", code=137)) == said
+    assert sentence(ended(a_pod(0), "no data\n")) == "rank 0 of 2 exited 1: no data"
+
+
+def test_a_pod_that_was_ended_as_a_whole_says_so_rather_than_how_its_containers_ended() -> None:
+    pod = ended(a_pod(0), "step 7", code=143)
+    pod["status"] |= {"phase": "Failed", "reason": "NodeShutdown", "message": "Trainshed was stopped"}
+    assert sentence(pod) == "rank 0 of 2 failed: NodeShutdown: Trainshed was stopped"
 
 
 def test_an_init_container_is_named() -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from trainshed.backend import validation
+from trainshed.backend.models.parts import Config
 from trainshed.backend.models.requests import CreateRequest
+from trainshed.backend.models.tenants import SignUpRequest
 from trainshed.backend.problems import Problem
 from trainshed.kube.objects import Object
 
@@ -14,8 +18,12 @@ from trainshed.kube.objects import Object
 def problem(body: Object) -> Problem:
     with pytest.raises(ValidationError) as wrong:
         CreateRequest.model_validate(body)
-    errors = wrong.value.errors(include_url=False)
-    return validation.problem([{**error, "loc": ("body", *error["loc"])} for error in errors])
+    return validation.problem([error for errors in told(wrong.value) for error in errors])
+
+
+def told(wrong: ValidationError) -> list[list[Object]]:
+    """Each mistake of a body, as the framework tells it."""
+    return [[{**error, "loc": ("body", *error["loc"])}] for error in wrong.errors(include_url=False)]
 
 
 @pytest.mark.parametrize(
@@ -56,8 +64,33 @@ def problem(body: Object) -> Problem:
             "framework: must be one of pytorch, tensorflow, jax, xgboost, mpi, deepspeed, horovod, plain;"
             ' did you mean "pytorch"?',
         ),
+        ({"user_id": "a", "str": 1}, 'there is no field "str"'),
+        ({"user_id": "a", "list[int]": 1}, 'there is no field "list[int]"'),
+        ({"user_id": "a", "": 1}, 'there is no field ""'),
+        ({"user_id": "a", "config": {"int": 2}}, 'there is no field "int" in config'),
+        ({"user_id": "a", "volumes": [{"bool": 2}]}, 'there is no field "bool" in volumes (and 2 more)'),
+        ({"user_id": "a", "command": {"str": 1}}, "command: a text or a list is wanted"),
+        ({"user_id": "a", "labels": {"str": 1}}, "labels.str: a text is wanted"),
+        ({"user_id": "a", "files": {"a[0].py": 1}}, "files.a[0].py: a text is wanted"),
         ({"user_id": "a" * 20_000}, "user_id: must be no more than 16384 characters"),
     ],
 )
 def test_the_first_wrong_field_is_told_with_what_is_wanted(body: Object, message: str) -> None:
     assert problem(body).message == message
+
+
+@given(st.one_of(st.sampled_from(["str", "int", "float", "bool", "[", "a[0]", "[key]", ""]), st.text()))
+def test_an_unknown_name_is_told_whatever_it_is(name: str) -> None:
+    assume(name not in {*CreateRequest.model_fields, *Config.model_fields})
+    for body, field in (({name: 1}, name), ({"config": {name: 1}}, f"config.{name}")):
+        found = problem({"user_id": "a", **body})
+        assert found.message.startswith(f'there is no field "{name[:100]}"')
+        assert found.field == (field[:200] or "body")
+        assert found.hint is None
+
+
+def test_a_name_of_the_callers_own_is_part_of_the_field_and_a_form_that_was_tried_is_not() -> None:
+    with pytest.raises(ValidationError) as wrong:
+        SignUpRequest.model_validate({"name": "a", "quota": {"other": {"int": [], "a[0]": "x"}}})
+    fields = {validation.problem(one).field for one in told(wrong.value)}
+    assert fields == {"quota.other.int", "quota.other.a[0]"}

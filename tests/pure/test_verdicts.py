@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,13 @@ Traceback (most recent call last):
   File "/workspace/train.py", line 7, in <module>
     import foo
 ModuleNotFoundError: No module named 'foo'
+"""
+BYSTANDER = """\
+[1]:
+  rank      : 2 (local_rank: 0)
+  exitcode  : -15 (pid: 7)  (SIGTERM)
+  error_file: <N/A>
+  traceback : Signal 15 (SIGTERM) received by PID 7
 """
 TABLE = """\
 E1115 12:00:00.000000 12 torch/distributed/elastic/api.py:874] failed (exitcode: 1) local_rank: 0
@@ -37,6 +46,16 @@ Root Cause (first observed failure):
   traceback : {trace}
 ============================================================
 """
+GROUP = """\
+  + Exception Group Traceback (most recent call last):
+  |   File "train.py", line 1, in <module>
+  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "train.py", line 3, in main
+    | ValueError: the learning rate is negative
+    +------------------------------------
+"""
 UNKNOWN = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
 
 
@@ -49,6 +68,7 @@ def table(code: int = 1, trace: str = UNKNOWN) -> str:
     [
         (TRACEBACK, "ModuleNotFoundError: No module named 'foo'"),
         (TRACEBACK + table(), "ModuleNotFoundError: No module named 'foo'"),
+        (GROUP, "ValueError: the learning rate is negative"),
         ("[rank1]: ValueError: loss is not a number\n" + table(), "ValueError: loss is not a number"),
         ("[default0]:RuntimeError: shapes differ", "RuntimeError: shapes differ"),
         (
@@ -94,6 +114,54 @@ def test_the_telling_line_is_found(message: str, wanted: str) -> None:
     assert verdicts.cause(message) == wanted
 
 
+HANDLED = "Traceback (most recent call last):\nValueError: old, handled\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "wanted"),
+    [
+        ("now training\ndataset is empty\n", "ValueError: old, handled; last line: dataset is empty"),
+        (
+            "now training\ndataset is empty\n" + table(),
+            "ValueError: old, handled; last line: dataset is empty",
+        ),
+        ("step 7 loss 0.5\nstep 8 loss 0.25\n", "ValueError: old, handled"),
+        ("x" * verdicts.LONGEST, "ValueError: old, handled"),
+        ("[W1115 12:00:00.1 group.cpp:9] Warning: not destroyed\n", "ValueError: old, handled"),
+        ("/usr/lib/tracker.py:9: UserWarning: leaked\nwarnings.warn('leaked')\n", "ValueError: old, handled"),
+    ],
+)
+def test_what_a_program_said_after_an_exception_is_told_with_it(after: str, wanted: str) -> None:
+    assert verdicts.cause(HANDLED + after) == wanted
+
+
+@pytest.mark.parametrize(
+    "coloured",
+    [
+        "\x1b[1;31mValueError\x1b[0m\x1b[31m: no data\x1b[0m",
+        "\x1b]0;owned\x07ValueError: no data",
+        "\x1b]8;;https://example.org\x1b\\ValueError\x1b]8;;\x1b\\: no data",
+        "\x9b31mValueError: no\x00 data\x08",
+        "\u202eValueError: no data\x1b",
+        "50%\rValueError: no data\r\n",
+    ],
+)
+def test_colours_and_control_characters_are_no_part_of_a_cause(coloured: str) -> None:
+    assert verdicts.cause(f"\x1b[2mloading\x1b[0m\n{coloured}\n") == "ValueError: no data"
+
+
+def test_only_a_line_that_is_known_for_it_tells_a_cause() -> None:
+    assert verdicts.telling("step 27\nstep 28\n") == ""
+    assert verdicts.telling("step 28\nBus error\n") == "Bus error (is /dev/shm too small?)"
+
+
+def test_why_the_agent_ended_a_container_comes_before_its_last_words() -> None:
+    message = verdicts.by_agent("its liveness probe failed", "step 7\n")
+    assert verdicts.agents_reason(message) == "its liveness probe failed"
+    assert message.endswith("\nstep 7")
+    assert verdicts.agents_reason("step 7") == verdicts.agents_reason("") == ""
+
+
 def test_a_failure_of_its_own_tells_more_than_the_loss_of_a_neighbour() -> None:
     own = "ZeroDivisionError: division by zero"
     echo = "torch.distributed.DistBackendError: NCCL error: Connection closed by peer"
@@ -106,6 +174,7 @@ def test_a_failure_of_its_own_tells_more_than_the_loss_of_a_neighbour() -> None:
 @given(st.text())
 def test_whatever_was_said_the_cause_is_one_short_line(message: str) -> None:
     found = verdicts.cause(message)
+    assert not any(unicodedata.category(letter) == "Cc" for letter in found if letter != "\t")
     assert len(found.splitlines()) <= 1
     assert len(found) <= verdicts.LONGEST
 
@@ -113,3 +182,20 @@ def test_whatever_was_said_the_cause_is_one_short_line(message: str) -> None:
 @given(st.text(min_size=1, alphabet=st.characters(categories=["L", "N"])))
 def test_words_are_never_met_with_silence(message: str) -> None:
     assert verdicts.cause(message)
+
+
+def test_a_process_that_torchrun_has_ended_itself_is_not_the_cause() -> None:
+    unknown = TABLE.format(code=3, trace="To enable traceback see: https://pytorch.org")
+    table = unknown.replace("  <NO_OTHER_FAILURES>\n", BYSTANDER)
+    assert verdicts.cause(table) == "process 1 ended with exit code 3"
+    aborted = TABLE.format(code=-6, trace="Signal 6 (SIGABRT) received by PID 42")
+    table = aborted.replace("  <NO_OTHER_FAILURES>\n", BYSTANDER)
+    assert verdicts.cause(table) == "Signal 6 (SIGABRT) received by PID 42"
+    assert verdicts.cause(f"terminate called without an active exception\n{table}") == (
+        "terminate called without an active exception"
+    )
+
+
+def test_a_line_from_further_above_is_told_without_the_lines_below_the_gap() -> None:
+    message = f"ValueError: boom\n{verdicts.GAP}\n    return launch_agent(\n{TABLE.format(code=1, trace='x')}"
+    assert verdicts.cause(message) == "ValueError: boom"

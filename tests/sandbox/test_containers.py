@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import tempfile
 from dataclasses import replace
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.workbench import Workbench, entries, exists, processes_naming, read, write
-from trainshed.runner.plan import Mount
+from trainshed.runner.plan import Limits, Mount
 
 
 async def test_exit_code_and_both_outputs_are_recorded(bench: Workbench) -> None:
@@ -230,3 +231,14 @@ async def test_settings_of_the_machine_can_be_read_but_not_written(bench: Workbe
 
 async def test_a_container_may_still_be_the_first_to_go_when_memory_is_short(bench: Workbench) -> None:
     assert await bench.shell("echo 900 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj") == "900"
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(pids=100)], ids=["spawned", "forked"])
+async def test_programs_find_signals_as_they_expect_them(bench: Workbench, limits: Limits) -> None:
+    script = "grep SigIgn /proc/self/status; trap '' PIPE; grep SigIgn /proc/self/status"
+    plan = bench.container(await bench.pod(), "sh", "-c", script)
+    said = await bench.said(replace(plan, limits=limits))
+    ignored = [
+        int(line.split()[1], 16) & 0x7FFFFFFF for line in said.splitlines()
+    ]  # but for the C library's own
+    assert ignored == [0, 1 << (signal.SIGPIPE - 1)]

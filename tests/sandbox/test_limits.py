@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sandbox.workbench import Workbench, read
+from trainshed.runner.engine import CannotStart
 from trainshed.runner.plan import Limits
 from trainshed.runner.sandbox import cgroups
 from trainshed.runner.sandbox.cgroups import Cgroups
@@ -82,6 +83,14 @@ async def test_a_container_that_takes_too_much_memory_is_ended_and_that_is_known
     await bench.start(replace(plan, limits=Limits(memory=64 << 20)))
     ended = await bench.end(plan)
     assert (ended.code, ended.signal, ended.oom) == (137, 9, True)
+
+
+@pytest.mark.root
+async def test_a_container_whose_memory_does_not_suffice_to_start_says_so(bench: Workbench) -> None:
+    plan = replace(bench.container(await bench.pod(), "true"), limits=Limits(memory=10))
+    with pytest.raises(CannotStart) as refused:
+        await bench.start(plan)
+    assert refused.value.message.endswith("the container ran out of its memory limit of 10 bytes")
 
 
 @pytest.mark.root

@@ -190,6 +190,37 @@ async def test_commands_run_beside_a_container(plain: Workbench) -> None:
     await session.kill()
 
 
+async def test_commands_find_the_volumes_of_their_container_also_under_a_later_engine(
+    plain: Workbench, tmp_path: Path
+) -> None:
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    plan = plain.container(await plain.pod(), "sh", "-c", "echo hi > /shared/x; exec sleep 1000")
+    plan = replace(
+        plan,
+        env=(*plan.env, ("DATA", "/shared")),
+        mounts=(Mount("/shared", "bind", str(volume)),),
+        workdir="/shared",
+    )
+    await plain.start(plan)
+    await until(lambda: exists(str(volume / "x")), "the container's file")
+    assert isinstance(plain.engine, ProcessEngine)
+    later = ProcessEngine(Path(plain.engine._folder))
+    for engine in (plain.engine, later):
+        await engine.adopt()
+        session = await engine.exec(
+            plan.pod.uid,
+            plan.name,
+            ["sh", "-c", "cat /shared/x x $DATA/x; echo $MORE"],
+            env={**dict(plan.env), "MORE": "/shared/y"},
+            tty=False,
+            stdin=False,
+        )
+        async with asyncio.timeout(WAIT_SECONDS):
+            assert (await session.stdout.read()).decode() == f"hi\nhi\nhi\n{volume}/y\n"
+        await session.kill()
+
+
 async def test_a_command_may_have_a_terminal(plain: Workbench) -> None:
     plan = plain.container(await plain.pod(), "sleep", "1000")
     await plain.start(plan)

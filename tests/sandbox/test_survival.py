@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -134,6 +135,29 @@ async def test_a_pod_without_containers_is_opened_again_after_the_holders_death(
     pod = await bench.pod("empty")
     os.kill(_holder(bench.folder), signal.SIGKILL)
     assert await bench.said(bench.container(pod, "hostname")) == "empty"
+
+
+@pytest.mark.parametrize("size", [10, 1_000_000], ids=["heard nothing", "heard half"])
+async def test_what_a_holder_was_asked_while_it_died_is_asked_again(bench: Workbench, size: int) -> None:
+    pod = await bench.pod("one")
+    asked = replace(bench.container(pod, "sh", "-c", "echo $#"), termination_path="/" + "x" * size)
+    os.kill(holder := _holder(bench.folder), signal.SIGSTOP)
+    running = asyncio.create_task(bench.start(asked))
+    await until(_is_asking, "a question at the holder")
+    os.kill(holder, signal.SIGKILL)
+    await running
+    assert (await bench.end(asked)).code == 0
+
+
+def _is_asking() -> bool:
+    """Whether a socket of ours leads to a holder."""
+    return any(_leads_to(int(entry), "holder.sock") for entry in os.listdir("/proc/self/fd"))
+
+
+def _leads_to(descriptor: int, name: str) -> bool:
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as copy:
+        return copy.family == socket.AF_UNIX and str(copy.getpeername()).endswith(name)
+    return False
 
 
 async def test_a_killed_supervisor_takes_its_container_along(bench: Workbench) -> None:
@@ -289,7 +313,7 @@ async def test_holders_killed_with_their_supervisors_in_a_start_leave_no_process
         pod = await bench.pod()
         container = bench.container(pod, "sh", "-c", "sleep 1000; exit", mark)
         starting = asyncio.create_task(bench.start(container))
-        await until(lambda: _starting(bench.folder), "a supervisor")
+        await until(lambda: starting.done() or _starting(bench.folder), "a supervisor")  # noqa: B023
         await asyncio.sleep(0.004 * number)
         for pid in (_holder(bench.folder), *_starting(bench.folder)):
             os.kill(pid, signal.SIGKILL)

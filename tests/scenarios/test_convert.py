@@ -45,6 +45,7 @@ def test_the_result_goes_to_standard_output_and_words_to_standard_error(place: P
     assert any("port 29500 instead of 23456" in line for line in lines)
     assert any("Complete (for Succeeded)" in line for line in lines)
     assert last == f"converted 1 of 1 documents ({len(lines)} differences)"
+    assert converted(place, "-f", str(tmp_path / "job.yaml")).stdout == done.stdout
     again = converted(place, "-", stdin=done.stdout)
     assert again.stdout == done.stdout
     assert again.stderr == "converted 0 of 1 documents\n"
@@ -76,6 +77,29 @@ def test_folders_are_mirrored_with_all_that_is_in_them(place: Place, tmp_path: P
     assert (source / "deep" / "job.yml").read_text() == JOB
 
 
+def test_what_was_edited_since_is_not_written_over(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    words = (str(tmp_path / "job.yaml"), "-o", str(tmp_path / "new"))
+    for _ in range(2):  # what would not change is no trouble
+        assert converted(place, *words).stderr.splitlines()[-1].endswith(f" in {tmp_path / 'new'}")
+    edited = (tmp_path / "new" / "job.yaml").read_text() + "# mine\n"
+    (tmp_path / "new" / "job.yaml").write_text(edited)
+    assert "is there already, with other content" in converted(place, *words, code=1).stderr
+    assert (tmp_path / "new" / "job.yaml").read_text() == edited
+
+
+def test_nor_is_what_only_lay_beside_manifests(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "job.yaml").write_text(JOB)
+    (tmp_path / "old" / "train.py").write_text("print(1)\n")
+    words = (str(tmp_path / "old"), "-o", str(tmp_path / "new"))
+    converted(place, *words)
+    converted(place, *words)
+    (tmp_path / "new" / "train.py").write_text("print(2)\n")
+    assert "train.py is there already, with other content" in converted(place, *words, code=1).stderr
+    assert (tmp_path / "new" / "train.py").read_text() == "print(2)\n"
+
+
 def test_files_are_converted_in_their_place(place: Place, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "other.yaml").write_text("kind:   Secret\n")
@@ -95,6 +119,7 @@ def test_a_kustomization_itself_is_told_to_be_built_first(place: Place) -> None:
     told = [line for line in done.stderr.splitlines() if line.startswith("not converted: ")]
     assert told
     assert all("-k" in line for line in told)
+    assert all("kustomization.yaml: Kustomization: patches[" in line for line in told)
 
 
 def test_one_file_that_cannot_be_read_keeps_no_other_from_being_converted(
@@ -105,6 +130,34 @@ def test_one_file_that_cannot_be_read_keeps_no_other_from_being_converted(
     done = converted(place, str(tmp_path), code=1)
     assert "kind: TrainJob" in done.stdout
     assert f"not converted: {tmp_path / 'bad.yaml'}: it is not YAML: line " in done.stderr
+
+
+def test_one_file_that_is_no_text_is_told_of_and_stays_as_it_is(place: Place, tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    (source / "bad.yaml").write_bytes(b"kind: \xff\n")
+    (source / "job.yaml").write_text(JOB)
+    done = converted(place, str(source), "-o", str(target), code=1)
+    assert "kind: TrainJob" in (target / "job.yaml").read_text()
+    assert (target / "bad.yaml").read_bytes() == b"kind: \xff\n"
+    told = f"not converted: {source / 'bad.yaml'}: it is not text: invalid UTF-8 at byte 6"
+    assert told in done.stderr.splitlines()
+
+
+def test_the_history_of_a_repository_is_not_copied(place: Place, tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    (source / ".git" / "objects").mkdir(parents=True)
+    (source / ".git" / "objects" / "a").touch()
+    (source / ".gitignore").touch()
+    (source / "job.yaml").write_text(JOB)
+    converted(place, str(source), "-o", str(target), "-q")
+    assert sorted(path.name for path in target.iterdir()) == [".gitignore", "job.yaml"]
+
+
+def test_results_that_cannot_be_written_are_told_to_go_elsewhere(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = converted(place, "-", "-o", str(tmp_path / "file" / "below"), stdin=JOB, code=3)
+    assert done.stderr.endswith("Hint: choose another folder with -o.\n")
 
 
 @pytest.mark.parametrize(

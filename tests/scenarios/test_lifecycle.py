@@ -77,6 +77,15 @@ def test_down_stops_it_and_keeps_everything(place: Place) -> None:
     assert place.answers("/api/v1/namespaces/default") == 200
 
 
+def test_down_does_not_wait_for_a_server_that_does_not_answer(place: Place) -> None:
+    place.run("up", "--server-only", "--port", "0")
+    pid = place.status()["pids"]["apiserver"]
+    os.kill(pid, signal.SIGSTOP)
+    done = place.run("down")
+    assert done.stdout.startswith(f"Killed the server (process {pid})")
+    assert done.stderr == ""
+
+
 def test_down_without_a_data_folder_is_no_error(tmp_path: Path) -> None:
     nowhere = Place(tmp_path / "none")
     assert nowhere.run("down").stdout == "Not running.\n"
@@ -110,7 +119,7 @@ def test_a_killed_servers_note_does_not_confuse_anybody(place: Place) -> None:
     place.run("up", "--server-only", "--port", "0")
     first = place.status()["pids"]["apiserver"]
     os.kill(first, signal.SIGKILL)
-    place.run("status", code=3)
+    assert f"log          {place.root / 'server.log'}\n" in place.run("status", code=3).stdout
     assert place.run("down").stdout == "Not running.\n"
     assert place.run("up", "--server-only", "--port", "0").stdout.startswith("Trainshed is ready.")
     assert place.status()["pids"]["apiserver"] != first

@@ -48,13 +48,21 @@ def closed(tmp_path: Path) -> Place:
     return place
 
 
-@pytest.mark.parametrize("command", ["kubeconfig", "down", "status", "up"])
+@pytest.mark.parametrize("command", ["kubeconfig", "down", "status", "up", "get", "logs any", "delete any"])
 def test_a_folder_that_may_not_be_read_is_one_line(closed: Place, command: str) -> None:
-    done = as_another_user(closed, command)
+    done = as_another_user(closed, *command.split())
     assert done.returncode == 3
     error = one_line_error(done)
     assert "(Permission denied). Hint: " in error
     assert "cannot tell whether it runs" in error or command != "status"
+
+
+def test_a_kubeconfig_that_may_not_be_read_is_one_line(closed: Place) -> None:
+    closed.root.chmod(0o755)
+    (closed.root / "kubeconfig").chmod(0)
+    done = as_another_user(closed, "logs", "any")
+    assert done.returncode == 3
+    assert f"cannot read {closed.root}/kubeconfig (Permission denied). Hint: " in one_line_error(done)
 
 
 def test_status_does_not_claim_what_it_cannot_know(closed: Place) -> None:

@@ -50,11 +50,35 @@ def test_settings_that_became_bad_keep_nobody_from_what_runs(place: Place, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("relax = 3", "relax must be"), ('[images]\n"x" = "/not/there"', "does not exist")]
+    ("text", "said", "code"),
+    [("relax = 3", "relax must be", 1), ('[images]\n"x" = "/not/there"', "does not exist", 0)],
 )
-def test_doctor_looks_at_the_settings(place: Place, text: str, said: str) -> None:
+def test_doctor_looks_at_the_settings(place: Place, text: str, said: str, code: int) -> None:
     place.root.mkdir()
     (place.root / "config.toml").write_text(text)
     os.chmod(place.root, 0o700)
-    printed = place.run("doctor").stdout
+    printed = place.run("doctor", code=code).stdout
     assert said in next(line for line in printed.splitlines() if line.startswith("settings "))
+
+
+def test_a_settings_file_that_is_gone_says_how_to_do_without_it(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "nodes.toml"
+    file.write_text('[[nodes]]\nname = "gpu-1"\n')
+    place.run("up", "--port", "0", "--runner", "process", "--config", str(file))
+    place.run("down")
+    file.unlink()
+    said = one_line_error(place.run("up", code=3))
+    assert f"cannot read {file}" in said
+    assert f"up --no-config --data-dir {place.root}" in said
+    examined = place.run("doctor", code=1).stdout
+    assert row(examined, "settings").startswith("missing")
+    assert "up --no-config" in examined
+    assert "exclude each other" in one_line_error(place.run("up", "--config", "x", "--no-config", code=2))
+    place.run("up", "--no-config")
+    assert place.status()["settings"]["config"] is None
+
+
+def test_status_says_which_up_starts_the_backend(place: Place) -> None:
+    assert row(place.run("status", code=3).stdout, "backend").endswith(f" up --data-dir {place.root}")
+    place.run("up", "--port", "0", "--runner", "process")  # with --no-backend, as all tests but those of it
+    assert row(place.run("status").stdout, "backend").endswith(f" up --backend --data-dir {place.root}")

@@ -296,3 +296,18 @@ def test_an_unknown_controller_is_wrong_usage(place: Place) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=place.surroundings())
     assert done.returncode == 2
     assert "there is no controller 'nonsense'. Hint: there are trainjob, jobset," in one_line_error(done)
+
+
+def test_controllers_whose_lease_has_no_namespace_do_not_start(place: Place) -> None:
+    place.run("up", "--server-only", "--port", "0")
+    command = [sys.executable, "-m", "trainshed", "operator", "--lease-namespace", "nosuch", "--kubeconfig"]
+    done = subprocess.run(
+        [*command, str(place.root / "kubeconfig")],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env=place.surroundings(),
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    assert 'the namespace "nosuch" does not exist' in one_line_error(done)
+    assert "--lease-namespace" in done.stderr

@@ -53,6 +53,68 @@ def test_applying_another_edition_is_no_conflict(server: Server, tmp_path: Path)
     """)
 
 
+def test_installing_trainer_by_its_own_manifests_is_no_conflict(server: Server, tmp_path: Path) -> None:
+    """What its overlays hold beside kinds and runtimes: a note of its version, and roles for platforms."""
+    kubectl = console(server, tmp_path / "desk")
+    kubectl.write(
+        install_yaml="""
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: kubeflow-trainer-public, namespace: kubeflow-system}
+        data: {kubeflow_trainer_version: v0.0.1}
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: Role
+        metadata: {name: kubeflow-trainer-public, namespace: kubeflow-system}
+        rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: RoleBinding
+        metadata: {name: kubeflow-trainer-public, namespace: kubeflow-system}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: kubeflow-trainer-public}
+        subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: somebody}]
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRole
+        metadata:
+          name: kubeflow-trainer-admin
+          labels: {rbac.authorization.kubeflow.org/aggregate-to-kubeflow-admin: "yes"}
+        aggregationRule:
+          clusterRoleSelectors:
+          - matchLabels: {rbac.authorization.kubeflow.org/aggregate-to-kubeflow-trainer-admin: "true"}
+        rules: []
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRole
+        metadata: {name: kubeflow-trainer-edit}
+        rules: [{apiGroups: [trainer.kubeflow.org], resources: [trainjobs], verbs: [create]}]
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRole
+        metadata: {name: kubeflow-training-view}
+        rules: [{apiGroups: [kubeflow.org], resources: [mpijobs], verbs: [get]}]
+        ---
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRoleBinding
+        metadata: {name: kubeflow-trainer-view-cluster-runtimes}
+        roleRef:
+          apiGroup: rbac.authorization.k8s.io
+          kind: ClusterRole
+          name: kubeflow-trainer-view-cluster-runtimes
+        subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: somebody}]
+        """
+    )
+    for _ in range(2):
+        said = kubectl.says("kubectl apply --server-side -f install.yaml")
+        assert said.count("serverside-applied") == 7
+    kubectl.plays(r"""
+        $ kubectl get cm -n kubeflow-system kubeflow-trainer-public -o jsonpath={.data}
+        {"kubeflow_trainer_version":"v0.0.1"}
+        $ kubectl get clusterrole kubeflow-trainer-edit -o jsonpath={.rules[*].verbs}
+        ["create"]
+    """)
+
+
 def test_an_older_edition_does_not_take_the_newer_dialect_away(server: Server, tmp_path: Path) -> None:
     """What users do who follow the manual of Trainer v2.1: its CRD does not know runtimePatches."""
     kubectl = console(server, tmp_path / "desk")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+import socket
 import time
 from collections.abc import Iterator, Sequence
 
@@ -14,10 +15,12 @@ from tests.server.accounts import token_for
 from tests.server.routes import DOCUMENTS, PUBLIC, Route
 from tests.server.wire import SOCKET, Reply, Wire
 from tests.servers import Cluster, Server
+from trainshed.aio import unixsockets
 from trainshed.apiserver.access.signing import SigningKey
 from trainshed.apiserver.access.tokens import ISSUER
 from trainshed.kube.objects import Object
 
+SECONDS = 30.0
 RBAC = "rbac.authorization.k8s.io"
 OPEN_REVIEWS = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
 """What a real cluster, too, lets everybody do who is somebody."""
@@ -49,6 +52,16 @@ def grant(wire: Wire, space: str, rules: list[Object], name: str = "bot", kind: 
 
 
 class TestEveryRoute:
+    @pytest.mark.parametrize("header", ["", "Authorization: Bearer guessed\r\n"])
+    def test_the_socket_of_our_own_parts_is_no_way_around_it(self, server: Server, header: str) -> None:
+        door = server.data / "server.sock"
+        assert (door.stat().st_mode & 0o777, server.data.stat().st_mode & 0o777) == (0o600, 0o700)
+        with unixsockets.spelled(door) as address, socket.socket(socket.AF_UNIX) as stream:
+            stream.settimeout(SECONDS)
+            stream.connect(address)
+            stream.sendall(f"GET /api/v1/secrets HTTP/1.1\r\nHost: here\r\n{header}\r\n".encode())
+            assert stream.recv(4096).startswith(b"HTTP/1.1 401 ")
+
     def test_without_a_token_is_401(self, nobody: Wire, all_routes: Sequence[Route]) -> None:
         answered = {
             path: nobody.ask(method, path).code for _, method, path, _ in calls(all_routes, "default")
@@ -86,6 +99,13 @@ class TestEveryRoute:
 
 
 class TestTokens:
+    @pytest.mark.parametrize(("tokens", "code"), [(("", "wrong"), 200), (("wrong", ""), 401)])
+    def test_of_two_the_first_counts(self, wire: Wire, tokens: Sequence[str], code: int) -> None:
+        lines = [f"Authorization: Bearer {token or wire.token}" for token in tokens]
+        wire.send("\r\n".join(["GET /api/v1/namespaces HTTP/1.1", "Host: x", *lines, "", ""]).encode())
+        assert wire.socket.recv(65536).startswith(f"HTTP/1.1 {code} ".encode())
+        wire.close()
+
     def test_an_expired_token_is_401(self, wire: Wire, space: str, server: Server) -> None:
         assert self._signed(wire, space, server, ends_in=600).code == 403
         assert self._signed(wire, space, server, ends_in=-600).code == 401

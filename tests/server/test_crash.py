@@ -140,6 +140,10 @@ def test_a_full_disk_stops_writes_but_not_reads_until_there_is_room(mortal: Serv
         replies = {name: _post(wire, maps, name) for name in (f"full-{number}" for number in range(40))}
         kept = {name for name, code in replies.items() if code == 201}
         assert len(kept) < len(replies), "the disk never was full"
+        told = mortal.status()
+        assert told is not None
+        assert (told["running"], told["ready"]) == (True, False)
+        assert told["trouble"].startswith("store failed: ")
         # Reads and watches go on, and show nothing of what was refused.
         assert wire.ask("GET", f"{maps}/before").body == before.body
         assert _names(wire, maps) == kept | {"before"}
@@ -147,6 +151,9 @@ def test_a_full_disk_stops_writes_but_not_reads_until_there_is_room(mortal: Serv
             assert wire.ask(verb, f"{maps}/before", body).code in (200, 503)
         _let_files_grow_to(mortal, resource.RLIM_INFINITY)
         assert _post(wire, maps, "after") == 201
+        told = mortal.status()
+        assert told is not None
+        assert told["ready"] is True
         present = _names(wire, maps)
     mortal.kill()
     with Wire(mortal.start().config()) as wire:

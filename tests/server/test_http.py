@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -147,6 +148,19 @@ class TestVersionsAndMethods:
         async with asyncio.timeout(SECONDS):
             assert b"chunked" in await reader.readuntil(b"\r\n\r\n")
         assert (await reply(reader))[1] == b"GET "
+
+    async def test_a_method_nobody_knows_is_answered_as_the_api_does(self, house: House) -> None:
+        answer = await told(house.dial, b"BREW /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n")
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 405 ")
+        assert b"content-type: application/json" in head
+        status = json.loads(body)
+        assert (status["kind"], status["reason"], status["code"]) == ("Status", "MethodNotAllowed", 405)
+
+    async def test_what_is_no_http_gets_a_line_of_text(self, house: House) -> None:
+        answer = await told(house.dial, b"\x16\x03\x01 hello\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"content-type: text/plain" in answer
 
     async def test_a_whole_url_names_its_path(self, house: House) -> None:
         reader, writer = await house.dial()

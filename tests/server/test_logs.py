@@ -35,8 +35,13 @@ class TestLogs:
         )
         wire.ask("GET", path)
         wire.ask("GET", f"{path}?access_token={marker}&token={marker}&password={marker}")
-        wire.ask("GET", f"/api/v1/namespaces/{space}/pods/p/exec?command=echo&command={marker}")
-        wire.ask("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": marker}})
+        for stream in ("exec", "attach"):
+            asked = f"/api/v1/namespaces/{space}/pods/p/{stream}?command=echo&command={marker}&stdout=1"
+            wire.ask("GET", asked, headers=SOCKET)
+            wire.ask("POST", asked)
+        for token in (marker, bot.token):
+            wire.ask("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": token}})
+        wire.ask("GET", f"/apis/authentication.k8s.io/v1/tokenreviews?token={marker}")
         nobody.ask("GET", path, headers={"Authorization": f"Bearer {marker}"})
         nobody.ask("GET", path, headers={"Authorization": f"Basic {marker}"})
         bot.ask("GET", path)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 import secrets
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+import websocket
 
 from tests.builders import a_config_map, a_definition, a_job, a_pod, owner
 from tests.clients.console import Console
@@ -21,8 +27,14 @@ from tests.server.asking import (
     upgraded,
     watched,
 )
-from tests.server.wire import Wire
+from tests.server.wire import SECONDS, Wire
 from tests.servers import Cluster, Server
+from tests.standin import Node
+from trainshed.apiserver import assembly, watching
+from trainshed.apiserver.call import Call
+from trainshed.apiserver.requests import Request, Target
+from trainshed.apiserver.state import State
+from trainshed.apiserver.writes import SYSTEM
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -54,6 +66,49 @@ def pods(space: str) -> str:
 def jobs(space: str) -> str:
     """Where the TrainJobs of a namespace are."""
     return f"{TRAINER}/namespaces/{space}/trainjobs"
+
+
+@pytest.fixture
+def node(server: Server, wire: Wire) -> Iterator[Node]:
+    with Node(server.data) as node:
+        yield node
+        node.forget(wire)
+
+
+def _planned_seconds(state: State, query: bytes) -> float:
+    """How long the server would let a watch of this query go on."""
+    kind = state.registry.stored("configmaps")
+    assert kind is not None
+    request = Request("GET", "/api/v1/configmaps", query, [])
+    call = Call(state, request, Target("", "v1", "configmaps"), kind, SYSTEM, lambda attributes: None)
+    return watching.planned(call).seconds
+
+
+@contextmanager
+def _exec(cluster: Cluster, space: str, pod: str, script: str) -> Iterator[websocket.WebSocket]:
+    config = cluster.config()
+    words = "&".join(f"command={quote(word)}" for word in ("sh", "-c", script))
+    address = config.server.replace("https://", "wss://", 1)
+    stream = websocket.create_connection(
+        f"{address}/api/v1/namespaces/{space}/pods/{pod}/exec?{words}&stdin=1&stdout=1",
+        header={"Authorization": f"Bearer {config.user.token}"},
+        subprotocols=["v5.channel.k8s.io"],
+        sslopt={"context": ssl.create_default_context(cadata=config.authority.decode())},
+        timeout=SECONDS,
+    )
+    try:
+        yield stream
+    finally:
+        stream.shutdown()  # type: ignore[no-untyped-call]  # its `close` leaves the socket open once the server said farewell
+
+
+def _told(stream: websocket.WebSocket) -> bytes:
+    """The next message that is more than the announcement of its channel."""
+    message: str | bytes = b""
+    while len(message) < 2:
+        message = stream.recv()
+    assert isinstance(message, bytes)
+    return message
 
 
 class TestBodiesAndDocuments:
@@ -152,13 +207,13 @@ class TestWatches:
             made(wire, maps, a_config_map("late"))
             assert b'"ADDED"' in stream.until(b"late")
 
-    def test_13_a_watch_without_a_timeout_stays_open(self, wire: Wire, provoked: Cluster, maps: str) -> None:
-        with streaming(provoked, f"{maps}?watch=true") as stream:
-            stream.until(b"\r\n\r\n")
-            made(wire, maps, a_config_map("one"))
-            stream.until(b'"one"')
-            wire.ask("DELETE", f"{maps}/one")
-            assert b"\r\n0\r\n" not in stream.until(b'"DELETED"')
+    async def test_13_a_watch_without_a_timeout_lasts_half_an_hour_at_least(self, tmp_path: Path) -> None:
+        running = assembly.running(tmp_path / "data", tmp_path / "cache", "127.0.0.1", "https://127.0.0.1:1")
+        async with running as application:
+            unbounded = [_planned_seconds(application.state, b"watch=true") for _ in range(50)]
+            assert all(1800 <= seconds <= 3600 for seconds in unbounded)
+            assert len(set(unbounded)) > 1, "all clients would come back at once"
+            assert _planned_seconds(application.state, b"watch=true&timeoutSeconds=7") == 7
 
     def test_14_leaving_a_selection_is_a_deletion(self, wire: Wire, maps: str) -> None:
         first = made(wire, maps, a_config_map("app", labels={"w": "1"}))["metadata"]["resourceVersion"]
@@ -312,6 +367,24 @@ class TestStreamsIntoPods:
         ):
             assert (reply.code, reply.object()["reason"]) == (400, "BadRequest")
             assert reply.object()["message"] == "pod web does not have a host assigned"
+
+    def test_30_input_for_a_command_that_reads_none_harms_nothing(
+        self, node: Node, wire: Wire, provoked: Cluster, space: str, tmp_path: Path
+    ) -> None:
+        node.pod(wire, space, "web", main=["sleep", "infinity"])
+        mark = tmp_path / "go"
+        script = f"exec <&-; echo deaf; until [ -e {mark} ]; do sleep 0.01; done; echo end; exit 3"
+        with _exec(provoked, space, "web", script) as stream:
+            assert _told(stream) == b"\x01deaf\n"
+            for _ in range(20):
+                stream.send_binary(b"\x00" + b"nobody reads this\n" * 5000)
+            mark.touch()
+            stream.send_binary(b"\x00" + b"nor this\n")
+            assert _told(stream) == b"\x01end\n"
+            # The verdict comes last, then the server says farewell: no abnormal closure (1006).
+            assert _told(stream)[:1] == b"\x03"
+            opcode, frame = stream.recv_data()
+            assert (opcode, int.from_bytes(frame[:2], "big")) == (websocket.ABNF.OPCODE_CLOSE, 1000)
 
     def test_30_both_ways_to_ask_get_the_same_answer(self, wire: Wire, pods: str) -> None:
         replies = (

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import a_config_map
-from trainshed.apiserver import assembly, definitions, removal, writes
+from tests.builders import a_config_map, a_definition
+from trainshed.apiserver import assembly, definitions, removal, rendering, writes
 from trainshed.apiserver.app import Application
 from trainshed.apiserver.state import State, loaded
 from trainshed.kinds.kind import Kind
 from trainshed.kube import faults, schema
-from trainshed.kube.objects import Object, copied
+from trainshed.kube.objects import JSON, Object, copied, decode
 from trainshed.store.records import Key, Record
 
 WRITER = writes.Writer("test", writes.SYSTEM)
@@ -92,3 +92,36 @@ async def test_what_ships_would_pass_the_checks_it_is_spared(tmp_path: Path) -> 
                 del again["metadata"]["resourceVersion"]
                 with pytest.raises(faults.AlreadyExists):
                     writes.begin_insert(state, kind, again, WRITER, record.key.namespace)
+
+
+async def test_objects_older_than_their_schema_are_read_in_its_shape_again(tmp_path: Path) -> None:
+    group = "example.com"
+    key = Key(f"widgets.{group}", "default", "old")
+    async with running(tmp_path) as application:
+        state = application.state
+        kind = state.registry.stored(definitions.RESOURCE)
+        assert kind is not None
+        crd = await writes.insert(state, kind, a_definition("widgets", "Widget", group, _shape()), WRITER)
+        widgets = state.registry.stored(key.resource)
+        assert widgets is not None
+        await writes.insert(state, widgets, {"metadata": {"name": "old"}, "spec": {}}, WRITER, "default")
+        changed = loaded(crd)
+        the_version(changed)["schema"]["openAPIV3Schema"] = _shape(size={"type": "integer", "default": 7})
+        await writes.replace(state, kind, crd, changed, WRITER)
+    async with running(tmp_path) as application:
+        state = application.state
+        widgets, record = state.registry.stored(key.resource), state.store.head(key)
+        assert widgets is not None
+        assert record is not None
+        assert loaded(record)["spec"] == {}
+        assert rendering.spoken(widgets, record)["spec"] == {"size": 7}
+        [listed], _ = rendering.items(widgets, [record])
+        assert decode(listed)["spec"] == {"size": 7}
+        # A change of the server's own: from now on the stored bytes are what is read.
+        written = await writes.put_as_is(state, widgets, record, loaded(record))
+        assert rendering.is_current(widgets, written)
+        assert loaded(written)["spec"] == {"size": 7}
+
+
+def _shape(**fields: JSON) -> Object:
+    return {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}

@@ -10,6 +10,11 @@ from tests.server.wire import Wire
 from trainshed.kube.objects import JSON, Object
 
 MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+def a_scale(replicas: int) -> Object:
+    return {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": replicas}}
 
 
 @pytest.fixture
@@ -84,4 +89,57 @@ class TestScale:
         made(wire, path, a_deployment("some"))
         scale = {"metadata": {"name": "some", **meta}, "spec": {"replicas": 3}}
         assert wire.ask("PUT", f"{path}/some/scale", scale).code == code
+        assert wire.ask("GET", f"{path}/some").object()["spec"]["replicas"] == 1
+
+    def test_applying_a_scale_owns_the_replicas(self, wire: Wire, space: str) -> None:
+        path = f"/apis/apps/v1/namespaces/{space}/deployments/some"
+        whole = {"apiVersion": "apps/v1", "kind": "Deployment", **a_deployment("some")}
+        whole["spec"]["replicas"] = 1
+        assert wire.ask("PATCH", f"{path}?fieldManager=author", whole, APPLY).code == 201
+        refused = wire.ask("PATCH", f"{path}/scale?fieldManager=scaler", a_scale(3), APPLY)
+        assert (refused.code, refused.object()["message"]) == (
+            409,
+            'Apply failed with 1 conflict: conflict with "author": .spec.replicas',
+        )
+        scaled = wire.ask("PATCH", f"{path}/scale?fieldManager=scaler&force=true", a_scale(3), APPLY)
+        assert (scaled.code, scaled.object()["spec"]) == (200, {"replicas": 3})
+        found = wire.ask("GET", path).object()
+        assert found["spec"]["replicas"] == 3
+        [owner] = [entry for entry in found["metadata"]["managedFields"] if entry["manager"] == "scaler"]
+        assert (owner["operation"], owner["subresource"]) == ("Apply", "scale")
+        assert owner["fieldsV1"] == {"f:spec": {"f:replicas": {}}}
+        again = wire.ask("PATCH", f"{path}/scale?fieldManager=scaler", a_scale(3), APPLY)
+        assert again.object()["metadata"]["resourceVersion"] == found["metadata"]["resourceVersion"]
+
+    @pytest.mark.parametrize(
+        ("query", "change", "code"),
+        [
+            ("", {}, 422),
+            ("fieldManager=me", {"spec": {"replicas": -1}}, 422),
+            ("fieldManager=me", {"spec": {"replicas": "x"}}, 400),
+            ("fieldManager=me", {"spec": {"replicas": 2, "more": 1}}, 400),
+            ("fieldManager=me", {"kind": "Deployment"}, 400),
+            ("fieldManager=me", {"metadata": {"name": "other"}}, 400),
+            ("fieldManager=me&force=true", {"metadata": {"resourceVersion": "1"}}, 409),
+        ],
+    )
+    def test_what_is_no_scale_cannot_be_applied(
+        self, wire: Wire, space: str, query: str, change: Object, code: int
+    ) -> None:
+        path = f"/apis/apps/v1/namespaces/{space}/deployments"
+        made(wire, path, a_deployment("some"))
+        reply = wire.ask("PATCH", f"{path}/some/scale?{query}", a_scale(2) | change, APPLY)
+        assert reply.code == code, reply.text
+        assert wire.ask("GET", f"{path}/some").object()["spec"]["replicas"] == 1
+
+    @pytest.mark.parametrize("spec", [[], "x", 3, {"replicas": "3"}, {"replicas": 1.5}, {"replicas": 2**40}])
+    @pytest.mark.parametrize(("method", "type"), [("PUT", "application/json"), ("PATCH", MERGE)])
+    def test_a_scale_of_wrong_types_scales_nothing(
+        self, wire: Wire, space: str, method: str, type: str, spec: JSON
+    ) -> None:
+        path = f"/apis/apps/v1/namespaces/{space}/deployments"
+        made(wire, path, a_deployment("some"))
+        reply = wire.ask(method, f"{path}/some/scale", {"spec": spec}, type)
+        assert (reply.code, reply.object()["reason"]) == (400, "BadRequest")
+        assert "cannot be handled as a Scale: spec" in reply.object()["message"]
         assert wire.ask("GET", f"{path}/some").object()["spec"]["replicas"] == 1

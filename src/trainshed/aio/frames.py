@@ -7,6 +7,8 @@ import struct
 from contextlib import suppress
 from typing import NamedTuple
 
+from trainshed.aio.streams import put
+
 MOST_BYTES = 1 << 20
 """No message is longer; what is comes in several."""
 _HEAD = struct.Struct("!BI")
@@ -56,8 +58,7 @@ class Link:
     async def send(self, channel: int, payload: bytes = b"") -> None:
         """Raises `ConnectionError` when nobody is there."""
         for start in range(0, len(payload), MOST_BYTES) or (0,):
-            self._writer.write(encoded(channel, payload[start : start + MOST_BYTES]))
-            await self._writer.drain()
+            await put(self._writer, encoded(channel, payload[start : start + MOST_BYTES]))
 
     async def close(self) -> None:
         self._writer.close()

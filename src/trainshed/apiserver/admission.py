@@ -16,7 +16,7 @@ from trainshed.kinds.core import tokenvolumes
 from trainshed.kinds.kind import Kind
 from trainshed.kinds.scheduling import priorityclasses
 from trainshed.kube import faults, lifecycle, names
-from trainshed.kube.objects import Object, decode, dig, metadata
+from trainshed.kube.objects import Object, decode, metadata
 from trainshed.store.records import Key
 
 
@@ -63,9 +63,8 @@ def namespace_takes_new_content(request: Request) -> None:
 
 def _terminating(request: Request) -> faults.Forbidden:
     why = f"unable to create new content in namespace {request.namespace} because it is being terminated"
-    cause = faults.Cause(
-        "NamespaceTerminating", f"namespace {request.namespace} is being terminated", "metadata.namespace"
-    )
+    gone = f"namespace {request.namespace} is being terminated"
+    cause = faults.Cause(faults.NAMESPACE_TERMINATING, gone, "metadata.namespace")
     message = f'{request.kind.resource} "{request.name}" is forbidden: {why}'
     return faults.Forbidden(
         message, name=request.name, group=request.kind.group, kind=request.kind.plural, causes=[cause]
@@ -144,31 +143,6 @@ def _covers(toleration: Object, key: str) -> bool:
     return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
 
 
-# --- services ---------------------------------------------------------------------------------------------
-
-
-def service_has_an_address(request: Request) -> None:
-    """ClusterIPs are names in an address range of our own; headless and external services have none."""
-    spec = request.obj.get("spec")
-    if not isinstance(spec, dict) or spec.get("type") == "ExternalName":
-        return
-    if request.operation == "UPDATE" and request.old is not None and not spec.get("clusterIP"):
-        spec["clusterIP"] = dig(request.old, "spec", "clusterIP") or ""
-    if not spec.get("clusterIP"):
-        spec["clusterIP"] = _free_address(request.state)
-    spec["clusterIPs"] = [spec["clusterIP"]]
-
-
-def _free_address(state: State) -> str:
-    taken = {dig(decode(record.value), "spec", "clusterIP") for record in state.store.list("services", None)}
-    for _ in range(64):
-        host = state.random.randrange(256, 2**16 - 1)
-        address = f"10.96.{host >> 8}.{host & 255}"
-        if address not in taken:
-            return address
-    raise faults.InternalError("Internal error occurred: failed to allocate a serviceIP: the range is full")
-
-
 CHECKS: dict[str, tuple[Check, ...]] = {
     "pods": (
         pod_has_a_service_account,
@@ -176,6 +150,5 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         pod_has_a_priority,
         pod_tolerates_short_outages,
     ),
-    "services": (service_has_an_address,),
 }
 """The built-in kinds' checks; other groups' are added where the server is put together."""

@@ -19,6 +19,7 @@ from trainshed.apiserver import (
     podlogs,
     podsecurity,
     podstreams,
+    services,
     subresources,
     training,
     writes,
@@ -162,10 +163,10 @@ def _documents(state: State, schemas: Schemas, tokens: AccountTokens, url: str) 
 def _state(store: Store, schemas: Schemas) -> State:
     kinds = builtin.builtin(schemas, RULES, PRINTERS, DIALECTS)
     state = State(store, Registry(kinds), lambda: schemas.compiled(OBJECT_META))
-    state.checks.update(admission.CHECKS | definitions.CHECKS | training.CHECKS)
+    state.checks.update(admission.CHECKS | services.CHECKS | definitions.CHECKS | training.CHECKS)
     for resource, checks in limits.CHECKS.items():
         state.checks[resource] = (*checks, *state.checks.get(resource, ()))
-    for table in (training.VERDICTS, limits.VERDICTS, podsecurity.VERDICTS):
+    for table in (services.VERDICTS, training.VERDICTS, limits.VERDICTS, podsecurity.VERDICTS):
         for resource, checks in table.items():
             state.verdicts[resource] = (*state.verdicts.get(resource, ()), *checks)
     return state
@@ -204,7 +205,10 @@ async def _furnish(state: State, schemas: Schemas, keeper: Housekeeper, reviewin
         _bootstrap_roles(state),
         install.ensure(state, "services", [install.API_SERVICE]),
         install.ensure(state, "priorityclasses.scheduling.k8s.io", priorityclasses.SHIPPED),
-        *(install.ensure(state, resource, [obj]) for resource, obj in publication.objects().items()),
+        *(
+            install.ensure(state, resource, [obj], publication.LABEL)
+            for resource, obj in publication.objects().items()
+        ),
     )
     await install.ensure_shipped(state, "clustertrainingruntimes.trainer.kubeflow.org", runtimes.builtin())
     state.quotas = Quotas(state)
@@ -236,6 +240,7 @@ def _bootstrap_role(state: State, wanted: Object) -> asyncio.Future[Record] | No
     if obj is None:
         return None
     if old is None:
+        install.mark(state, kind, obj, bootstrap.LABEL)
         return writes.begin_insert(state, kind, obj, install.WRITER)
     return writes.begin_replace(state, kind, old, obj, install.WRITER)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import datetime
+from pathlib import PurePosixPath
 
 from trainshed.apiserver.access.audit import Entry
 from trainshed.apiserver.access.identity import Identity
@@ -20,7 +23,7 @@ def entry(
     latency_ms: float,
     user_agent: str = "",
     source: str = "",
-    command: tuple[str, ...] = (),
+    command: Sequence[str] = (),
 ) -> Entry:
     return Entry(
         time=time,
@@ -39,5 +42,12 @@ def entry(
         subresource=target.subresource,
         user_agent=user_agent,
         source=source,
-        command=command,
+        program=_program(command),
+        arguments=max(len(command) - 1, 0),
     )
+
+
+def _program(command: Sequence[str]) -> str:
+    """The name alone, also of a whole line or an assignment that somebody took for a program."""
+    words = re.split(r"[\s=]", command[0], maxsplit=1) if command else [""]
+    return PurePosixPath(words[0]).name[:128]

@@ -6,7 +6,7 @@ from trainshed.apiserver import negotiation
 from trainshed.apiserver.call import Call
 from trainshed.kinds.kind import Kind
 from trainshed.kinds.protobuf.messages import messages
-from trainshed.kube import faults, protobuf, schema
+from trainshed.kube import faults, metatypes, protobuf, schema
 from trainshed.kube.objects import Object, metadata
 
 LEVELS = ("Ignore", "Warn", "Strict")
@@ -65,7 +65,11 @@ def field_validation(call: Call) -> str:
 
 
 def check_type(kind: Kind, obj: Object) -> None:
-    """apiVersion and kind may be missing (they follow from the URL) but not be others."""
+    """apiVersion and kind may be missing (they follow from the URL) but not be others; types fit."""
+    for field in ("apiVersion", "kind"):
+        if not isinstance(obj.get(field), str | None):
+            why = metatypes.unreadable(obj[field], f".{field}", "string")
+            raise faults.BadRequest(f"couldn't get version/kind; json parse error: {why}")
     version, name = obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind
     if version != kind.api_version:
         why = f"does not match the expected API version ({kind.api_version})"
@@ -74,13 +78,13 @@ def check_type(kind: Kind, obj: Object) -> None:
         typed = f'{name} in version "{kind.version}" cannot be handled as a {kind.kind}'
         raise faults.BadRequest(f"{typed}: the kind in the data does not match the kind of the URL")
     obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
+    if why := metatypes.misfit(obj):
+        typed = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+        raise faults.BadRequest(f"{typed}: {why}")
 
 
 def check_place(call: Call, obj: Object) -> None:
     """Namespace and name in the body must agree with the URL."""
-    if not isinstance(obj.get("metadata"), dict | None):
-        typed = f'{call.kind.kind} in version "{call.kind.version}" cannot be handled as a {call.kind.kind}'
-        raise faults.BadRequest(f"{typed}: metadata must be an object")
     meta = metadata(obj)
     namespace, name = meta.get("namespace"), meta.get("name")
     if call.kind.namespaced and namespace and namespace != call.namespace:

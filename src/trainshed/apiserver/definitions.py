@@ -54,14 +54,16 @@ class Definitions:
     def _serve(self, record: Record) -> None:
         crd = self._as_served(record)
         if conditions.is_true(dig(crd, "status", "conditions"), "Established"):
-            self._state.registry.install(record.key.name, _with_dialects(self._kinds(record.key, crd)))
+            self._state.registry.install(
+                record.key.name, _with_dialects(self._kinds(record.key, crd, record.revision))
+            )
             self._keeper.add(f"stored version of {record.key.name}", partial(self._migrate, record.key.name))
         if lifecycle.is_leaving(crd):
             self._leaving.add(record.key.name)
             self._empty_later(record.key)
 
-    def _kinds(self, key: Key, crd: Object) -> tuple[Kind, ...]:
-        return custom.kinds_of(crd, self._state.object_meta, partial(self._load, key))
+    def _kinds(self, key: Key, crd: Object, since: int = 0) -> tuple[Kind, ...]:
+        return custom.kinds_of(crd, self._state.object_meta, partial(self._load, key), since)
 
     def _load(self, key: Key) -> Object:
         """The definition as it is stored now: schemas are compiled when first needed, not kept as dicts."""
@@ -114,6 +116,7 @@ class Definitions:
             return  # a new one of that name, made while this chore waited for its turn
         home = self._state.registry.stored(key.name) or self._unserved(key, crd)
         if home is not None:
+            await self._say_what_is_done(key)
             records = self._state.store.list(key.name, None)
             await removal.remove_all(self._state, home, records, removal.Options("Background"))
         record, definition = self._state.store.head(key), self._state.registry.stored(RESOURCE)
@@ -122,6 +125,17 @@ class Definitions:
         crd = loaded(record)
         if lifecycle.is_leaving(crd) and CLEANUP in lifecycle.finalizers(crd):
             await removal.drop_finalizer(self._state, definition, record, CLEANUP)
+
+    async def _say_what_is_done(self, key: Key) -> None:
+        record, kind = self._state.store.head(key), self._state.registry.stored(RESOURCE)
+        if record is None or kind is None or not self._state.store.count(key.name):
+            return
+        crd = loaded(record)
+        status = crd.setdefault("status", {})
+        present = status.get("conditions") or []
+        status["conditions"] = conditions.put(present, naming.TERMINATING, self._state.timestamp())
+        if lifecycle.is_leaving(crd) and status["conditions"] != present:
+            await writes.put_as_is(self._state, kind, record, crd)
 
     def _unserved(self, key: Key, crd: Object) -> Kind | None:
         """The kind of objects that no version serves any more: they, too, have to go."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from trainshed.kinds import release
 from trainshed.kinds.kind import Kind, Subresource
 from trainshed.kube.objects import Object, encode
 
@@ -31,9 +32,9 @@ _VERSION = re.compile(r"v([1-9][0-9]{0,8})(?:(alpha|beta)([1-9][0-9]{0,8}))?", r
 def version(machine: str = "amd64") -> Object:
     """The answer to `/version`. The minor decides which kubectl talks to us; Python clients need all nine."""
     return {
-        "major": "1",
-        "minor": "32",
-        "gitVersion": "v1.32.4+trainshed",
+        "major": release.MAJOR,
+        "minor": release.MINOR,
+        "gitVersion": f"{release.KUBERNETES}+trainshed",
         "gitCommit": "0" * 40,
         "gitTreeState": "clean",
         "buildDate": "2025-04-22T16:02:58Z",

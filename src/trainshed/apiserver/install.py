@@ -40,7 +40,7 @@ API_SERVICE: Object = {
 
 MANAGER = "trainshed"
 WRITER = writes.Writer(MANAGER, writes.SYSTEM, track=False, trusted=True)
-"""Shipped objects say themselves what of them is ours: see `_owned`."""
+"""Shipped objects say themselves what of them is ours: see `mark`."""
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
@@ -59,11 +59,16 @@ async def namespaces(state: State) -> None:
     await ensure(state, "namespaces", ({"metadata": {"name": name}} for name in NAMESPACES))
 
 
-async def ensure(state: State, resource: str, objects: Iterable[Object]) -> None:
-    """Create the objects that are not there; all at once, so that they share their commits."""
+async def ensure(state: State, resource: str, objects: Iterable[Object], label: str = "") -> None:
+    """Create the objects that are not there; all at once, so that they share their commits.
+
+    Of objects that others ship as well only the named label stays ours.
+    """
     kind = _kind(state, resource)
     if kind is not None:
         missing = [copied(obj) for obj in objects if not _present(state, kind, obj)]
+        for obj in missing if label else ():
+            mark(state, kind, obj, label)
         await _all([_begun(resource, partial(_shaped_insert, state, kind, obj)) for obj in missing])
 
 
@@ -87,19 +92,23 @@ async def ensure_shipped(state: State, resource: str, shipped: Sequence[Shipped]
 
 
 def _owned(state: State, kind: Kind, item: Shipped) -> Object:
-    """The object with its edition in a label, and that label as all we own of it.
+    """The object with its edition in a label, and that label as all we own of it."""
+    obj: Object = decode(item.raw)
+    obj["metadata"].setdefault("labels", {})[DIGEST_LABEL] = _edition(item)
+    mark(state, kind, obj, DIGEST_LABEL)
+    return obj
+
+
+def mark(state: State, kind: Kind, obj: Object, label: str) -> None:
+    """Note one of its labels as all we own of an object.
 
     So whoever applies their own edition takes the rest over without a conflict. With no owner at all,
     upstream's rule would give everything to `before-first-apply`, and make each first apply a conflict.
     """
-    obj: Object = decode(item.raw)
-    meta = obj["metadata"]
-    meta.setdefault("labels", {})[DIGEST_LABEL] = _edition(item)
     ours: Object = {"manager": MANAGER, "operation": "Apply", "apiVersion": kind.api_version}
     ours |= {"time": state.timestamp(), "fieldsType": "FieldsV1"}
-    ours["fieldsV1"] = {"f:metadata": {"f:labels": {f"f:{DIGEST_LABEL}": {}}}}
-    meta["managedFields"] = [ours]
-    return obj
+    ours["fieldsV1"] = {"f:metadata": {"f:labels": {f"f:{label}": {}}}}
+    obj["metadata"]["managedFields"] = [ours]
 
 
 def _is_ours(state: State, kind: Kind) -> bool:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from trainshed.apiserver import removal, writes
 from trainshed.apiserver.housekeeping import Housekeeper
 from trainshed.apiserver.state import State, loaded
+from trainshed.kinds.core import leavings
 from trainshed.kinds.kind import Kind
-from trainshed.kube import conditions, faults, lifecycle
+from trainshed.kube import faults, lifecycle
 from trainshed.kube.objects import Object
 from trainshed.store.records import Event, Key, Record
-
-_CONTENT = "NamespaceContentRemaining"
 
 
 class Namespaces:
@@ -78,34 +79,38 @@ class Namespaces:
         else:
             await self._finish(name)
 
-    async def _delete_content(self, name: str) -> dict[str, int]:
+    async def _delete_content(self, name: str) -> dict[Kind, int]:
         """Delete what is inside at this moment, and no later object; how many of which kind are left."""
         store, kinds = self._state.store, [kind for kind in self._state.registry.homes() if kind.namespaced]
         inside = [(kind, store.list(kind.stored_as, name)) for kind in kinds]
         for kind, records in inside:
             await removal.remove_all(self._state, kind, records, removal.Options("Background"))
-        return {kind.resource: count for kind in kinds if (count := store.count(kind.stored_as, name))}
+        return {kind: count for kind in kinds if (count := store.count(kind.stored_as, name))}
 
     def _leaving_record(self, name: str) -> Record | None:
         """None also for a new namespace of that name, made while a chore for the old one waited its turn."""
         record = self._state.store.head(Key("namespaces", "", name))
         return record if record is not None and lifecycle.is_leaving(loaded(record)) else None
 
-    async def _say_what_is_left(self, name: str, left: dict[str, int]) -> None:
+    async def _say_what_is_left(self, name: str, left: dict[Kind, int]) -> None:
         record, kind = self._leaving_record(name), self._state.registry.stored("namespaces")
         if record is None or kind is None:
             return
         obj = loaded(record)
-        listed = ", ".join(
-            f"{resource} has {count} resource instances" for resource, count in sorted(left.items())
-        )
         status = obj.setdefault("status", {})
-        wanted = {"type": _CONTENT, "status": "True", "reason": "SomeResourcesRemain"}
-        wanted["message"] = f"Some resources are remaining: {listed}"
-        present = status.get("conditions") or []
-        status["conditions"] = conditions.put(present, wanted, self._state.timestamp())
+        present = status.get("conditions")
+        counts = {f"{found.plural}.{found.group}": count for found, count in left.items()}
+        holders = Counter(self._finalizers(name, left))
+        status["conditions"] = leavings.told(status, counts, holders, self._state.timestamp())
         if status["conditions"] != present:
             await writes.put_as_is(self._state, kind, record, obj)
+
+    def _finalizers(self, name: str, left: Iterable[Kind]) -> Iterator[str]:
+        """The finalizers of all objects that are left."""
+        for kind in left:
+            for record in self._state.store.list(kind.stored_as, name):
+                if b'"finalizers"' in record.value:
+                    yield from lifecycle.finalizers(loaded(record))
 
     async def _finish(self, name: str) -> None:
         record, kind = self._leaving_record(name), self._state.registry.stored("namespaces")

@@ -157,7 +157,7 @@ def decode_body(
     except ValueError as error:
         raise _unreadable(data, kind, f"couldn't get version/kind; json parse error: {error}") from None
     if not isinstance(value, dict):
-        why = f"json: cannot unmarshal {_named(value)} into Go value of type struct"
+        why = f"json: cannot unmarshal {documents.named(value)} into Go value of type struct"
         raise _unreadable(data, kind, f"couldn't get version/kind; json parse error: {why}")
     return value
 
@@ -181,7 +181,7 @@ def decode_patch(data: bytes, form: PatchForm, duplicates: list[str] | None = No
     wanted: type = list if form == "json" else dict
     if not isinstance(value, wanted):
         target = "[]" if form == "json" else "map"
-        why = f"json: cannot unmarshal {_named(value)} into Go value of type {target}"
+        why = f"json: cannot unmarshal {documents.named(value)} into Go value of type {target}"
         raise faults.BadRequest(f"error decoding patch: {why}")
     return value
 
@@ -213,11 +213,3 @@ def _excerpt(data: bytes) -> str:
     more = " ..." if len(data) > 30 else ""
     start = data[:30]
     return (start.decode(errors="replace") if start[:1] == b"{" else start.hex()) + more
-
-
-def _named(value: JSON) -> str:
-    if isinstance(value, list):
-        return "array"
-    if isinstance(value, bool):
-        return "bool"
-    return {str: "string", dict: "object", type(None): "null"}.get(type(value), "number")

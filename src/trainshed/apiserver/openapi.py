@@ -18,13 +18,14 @@ from msgspec import Raw
 from trainshed.apiserver import negotiation, operations, swagger
 from trainshed.apiserver.answers import Answer
 from trainshed.apiserver.operations import META, PREFIX
+from trainshed.kinds import release
 from trainshed.kinds.kind import Kind
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, encode
 
 Definitions = Callable[[], Mapping[str, Object]]
 
-INFO = {"title": "Kubernetes", "version": "v1.32.4"}
+INFO = {"title": "Kubernetes", "version": release.KUBERNETES}
 PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """Spelled with a dot: Go's MIME parser rejects the `@` that clients write in their Accept header."""
 _V2, _V3 = "/openapi/v2", "/openapi/v3"

@@ -55,9 +55,7 @@ def _check_identity(call: Call, new: Object) -> None:
 
 
 async def _apply(call: Call) -> Answer:
-    if not call.request.query.get("fieldManager"):
-        error = faults.required("fieldManager", "is required for apply patch")
-        raise faults.refuse("PatchOptions", "meta.k8s.io", "", [error])
+    require_manager(call)
     body = _applied_body(call)
     old = call.state.store.head(call.key)
     before = None if old is None else rendering.spoken(call.kind, old)
@@ -77,10 +75,16 @@ async def _apply(call: Call) -> Answer:
     return await _store_applied(call, old, new)
 
 
+def require_manager(call: Call) -> None:
+    if not call.request.query.get("fieldManager"):
+        error = faults.required("fieldManager", "is required for apply patch")
+        raise faults.refuse("PatchOptions", "meta.k8s.io", "", [error])
+
+
 def _applied_body(call: Call) -> Object:
     duplicates: list[str] = []
     body: Object = negotiation.decode_patch(call.request.body, "apply", duplicates)
-    _check_typed(body)
+    check_typed(body)
     bodies.check_type(call.kind, body)
     bodies.check_place(call, body)
     bodies.report(call, duplicates)
@@ -90,7 +94,7 @@ def _applied_body(call: Call) -> Object:
     return body
 
 
-def _check_typed(body: Object) -> None:
+def check_typed(body: Object) -> None:
     """A wish must say of itself what it is; elsewhere the URL says it."""
     version, kind = body.get("apiVersion"), body.get("kind")
     if not version or not kind:

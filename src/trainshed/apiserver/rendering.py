@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from trainshed.kinds.kind import Kind
+from trainshed.kube import schema
 from trainshed.kube.objects import Object, decode, encode
 from trainshed.store.records import Record
 
@@ -27,16 +28,44 @@ def prefix(kind: Kind) -> bytes:
 
 def shown(kind: Kind, record: Record) -> bytes:
     """One object in this kind's spelling."""
-    return encode(spoken(kind, record)) if kind.dialect else record.value
+    if is_current(kind, record):
+        return record.value
+    value = encode(spoken(kind, record))
+    if value == record.value:
+        kind.settled.add(record.revision)
+    return value
 
 
 def spoken(kind: Kind, record: Record) -> Object:
     """One object in this kind's spelling, decoded."""
-    obj: Object = decode(record.value)
-    return ordered(kind, kind.dialect.outward(obj)) if kind.dialect else obj
+    return told(kind, decode(record.value), record.revision)
+
+
+def told(kind: Kind, obj: Object, revision: int) -> Object:
+    """A decoded object, stored at this revision, in this kind's spelling."""
+    if kind.dialect:
+        obj = ordered(kind, kind.dialect.outward(obj))
+    if kind.custom and (kind.dialect or revision < kind.since):
+        reshape(kind, obj)
+    return obj
+
+
+def reshape(kind: Kind, obj: Object) -> None:
+    """Leave out what the kind's schema does not know, fill in what it prescribes."""
+    schema.prune(kind.schema(), obj)
+    schema.default(kind.schema(), obj)
+
+
+def is_current(kind: Kind, record: Record) -> bool:
+    """Whether the stored bytes are what this kind's readers want to see."""
+    return kind.dialect is None and (record.revision >= kind.since or record.revision in kind.settled)
 
 
 def items(kind: Kind, records: Sequence[Record]) -> tuple[list[bytes], int]:
     """List items, and how much of each a list leaves out: of built-in kinds apiVersion and kind."""
-    values = [shown(kind, record) for record in records] if kind.dialect else [r.value for r in records]
+    if kind.dialect:
+        values = [shown(kind, record) for record in records]
+    else:
+        since = kind.since
+        values = [r.value if r.revision >= since else shown(kind, r) for r in records]
     return values, 0 if kind.custom else len(prefix(kind))

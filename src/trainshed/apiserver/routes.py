@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
-from trainshed.apiserver import deleting, patching, reading, subresources, watching, writing
+from trainshed.apiserver import deleting, patching, reading, scaling, watching, writing
 from trainshed.apiserver.answers import Pending, Result
 from trainshed.apiserver.call import Call, not_found
 from trainshed.apiserver.requests import Request, Target
@@ -48,9 +48,9 @@ _PLAIN: dict[Verb, Handler] = {
 }
 _STATUS: dict[Verb, Handler] = {"get": reading.get, "update": writing.update, "patch": patching.patch}
 _SCALE: dict[Verb, Handler] = {
-    "get": subresources.get_scale,
-    "update": subresources.update_scale,
-    "patch": subresources.patch_scale,
+    "get": scaling.get,
+    "update": scaling.update,
+    "patch": scaling.patch,
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainshed.apiserver import rendering
@@ -13,6 +15,8 @@ from trainshed.store.records import Record
 
 _WHEN_ABSENT = {"spec.unschedulable": "false", "spec.hostNetwork": "false", "status.successful": "0"}
 """Field labels whose absent value a selector spells out."""
+_PLAIN = re.compile(r"(?![\d.+-]+(e[\d+-]+)?$)[\w.-]+", re.ASCII | re.IGNORECASE)
+"""Texts that stand in JSON as they are; a number, which may be written in several ways, is none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class Selection:
     paths: tuple[tuple[tuple[str, ...], bool, str], ...]
     """Terms that need the object itself, in the spelling of its reader."""
     kind: Kind
+    traces: tuple[bytes, ...] = ()
+    """What the bytes of whatever matches `paths` must contain: much is ruled out without being decoded."""
 
     @property
     def everything(self) -> bool:
@@ -34,7 +40,11 @@ class Selection:
         for attribute, equal, value in self.names:
             if (getattr(record.key, attribute) == value) is not equal:
                 return False
-        return not self.paths or self._matches_paths(rendering.spoken(self.kind, record))
+        if not self.paths:
+            return True
+        may_match = all(trace in record.value for trace in self.traces)
+        may_match = may_match or not rendering.is_current(self.kind, record)
+        return may_match and self._matches_paths(rendering.spoken(self.kind, record))
 
     def _matches_paths(self, obj: Object) -> bool:
         return all((_text(dig(obj, *path)) == value) is equal for path, equal, value in self.paths)
@@ -52,7 +62,15 @@ def parse(query: Query, kind: Kind, name: str = "") -> Selection:
             paths.append((kind.field_labels[term.path], term.equal, value))
         else:
             raise faults.BadRequest(f"field label not supported: {term.path}")
-    return Selection(selectors.parse_labels(query.get("labelSelector")), tuple(names), tuple(paths), kind)
+    labels = selectors.parse_labels(query.get("labelSelector"))
+    return Selection(labels, tuple(names), tuple(paths), kind, traces(paths, kind))
+
+
+def traces(paths: Sequence[tuple[tuple[str, ...], bool, str]], kind: Kind) -> tuple[bytes, ...]:
+    """None where a dialect stands between the stored bytes and what is compared."""
+    if kind.dialect:
+        return ()
+    return tuple(value.encode() for _, equal, value in paths if equal and _PLAIN.fullmatch(value))
 
 
 def _text(value: JSON) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import uvloop
 
+from trainshed.aio import unixsockets
 from trainshed.apiserver import assembly
 from trainshed.apiserver.access import kubeconfig
 from trainshed.apiserver.ahead import Wait
@@ -36,6 +37,8 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 6443
     """0 means any free one."""
+    nearby: Path | None = None
+    """A socket beside it, without TLS as only our own user may open it; tokens are needed all the same."""
     schemas: Wait = lambda: None
     """Waits for schemas that somebody is making already."""
 
@@ -83,6 +86,9 @@ async def _serve(settings: ServerSettings, ready: Ready) -> None:
         server = Server(app)
         with _stop_signals() as asked:
             await server.start(listener, _tls(settings.folder))
+            if settings.nearby is not None:
+                await server.start(unixsockets.listen(settings.nearby), None)
+                stack.callback(settings.nearby.unlink, missing_ok=True)
             try:
                 ready(address)
                 _calm_collector()  # takes a while, in which nobody need wait for us

@@ -1,15 +1,12 @@
-"""Subresources beyond status: scale, binding, eviction, finalize, token, and a pod's log."""
+"""Subresources that act on one kind of object: binding, eviction, finalize."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from msgspec import structs
-
 from trainshed.apiserver import (
     answers,
     bodies,
-    negotiation,
     reading,
     removal,
     rendering,
@@ -18,16 +15,14 @@ from trainshed.apiserver import (
 )
 from trainshed.apiserver.answers import Answer, Stream
 from trainshed.apiserver.call import Call
-from trainshed.kinds.kind import Kind
-from trainshed.kinds.printing import scaling
-from trainshed.kube import faults, lifecycle, names, patches, schema
-from trainshed.kube.objects import JSON, Object, dig, metadata, plant
+from trainshed.kube import faults, lifecycle, names
+from trainshed.kube.objects import JSON, Object, dig, plant
 from trainshed.store.records import Record
 
 Handler = Callable[[Call], Answer | Stream | Awaitable[Answer | Stream]]
 
 
-def _stored(call: Call) -> Record:
+def stored(call: Call) -> Record:
     record = call.state.store.head(call.key)
     if record is None:
         raise call.not_found()
@@ -41,7 +36,7 @@ def _body(call: Call, kind: str) -> Object:
     return value
 
 
-def _named_body(call: Call, kind: str) -> Object:
+def named_body(call: Call, kind: str) -> Object:
     """The same where the body names its object: it must be the one of the path."""
     body = _body(call, kind)
     given = dig(body, "metadata", "name")
@@ -50,91 +45,15 @@ def _named_body(call: Call, kind: str) -> Object:
     return body
 
 
-# --- scale ------------------------------------------------------------------------------------------------
-
-SCALE = Kind(
-    group="autoscaling",
-    version="v1",
-    kind="Scale",
-    plural="scales",
-    singular="scale",
-    namespaced=True,
-    schema=lambda: schema.compile({}),
-    columns=scaling.SCALE.columns,
-    cells=scaling.SCALE.cells,
-)
-"""The view of any object that has replicas. It has no address of its own, hence it is in no registry."""
-
-
-def get_scale(call: Call) -> Answer:
-    record = call.state.store.get(call.key)
-    if record is None:
-        raise call.not_found()
-    scale = _scale_of(call, rendering.spoken(call.kind, record))
-    return reading.one_decoded(structs.replace(call, kind=SCALE), scale)
-
-
-async def update_scale(call: Call) -> Answer:
-    writing.check_dry_run(call)
-    return await _write_scale(call, _stored(call), _named_body(call, "Scale"))
-
-
-async def patch_scale(call: Call) -> Answer:
-    writing.check_dry_run(call)
-    old = _stored(call)
-    scale = _scale_of(call, rendering.spoken(call.kind, old))
-    form = negotiation.patch_form(call.request.content_type, custom=False)
-    change = negotiation.decode_patch(call.request.body, form)
-    if form == "json":
-        return await _write_scale(call, old, patches.json_patch(scale, change))
-    return await _write_scale(call, old, patches.merge(scale, change))
-
-
-async def _write_scale(call: Call, old: Record, scale: JSON) -> Answer:
-    assert call.kind.scale is not None
-    replicas = dig(scale, "spec", "replicas")
-    replicas = 0 if replicas is None else replicas
-    if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
-        error = faults.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise faults.refuse("Scale", "autoscaling", call.target.name, [error])
-    new = rendering.spoken(call.kind, old)
-    plant(new, replicas, *call.kind.scale.spec)
-    for key in ("resourceVersion", "uid"):
-        metadata(new)[key] = dig(scale, "metadata", key) or metadata(new)[key]
-    record = await writes.replace(call.state, call.kind, old, new, writing.writer(call))
-    return answers.of(_scale_of(call, rendering.spoken(call.kind, record)))
-
-
-def _scale_of(call: Call, obj: Object) -> Object:
-    assert call.kind.scale is not None
-    meta = metadata(obj)
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    status: Object = {"replicas": dig(obj, *call.kind.scale.status) or 0}
-    if call.kind.scale.selector and (selector := dig(obj, *call.kind.scale.selector)):
-        status["selector"] = selector if isinstance(selector, str) else _selector_text(selector)
-    return {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": {key: meta[key] for key in kept if key in meta},
-        "spec": {"replicas": dig(obj, *call.kind.scale.spec) or 0},
-        "status": status,
-    }
-
-
-def _selector_text(selector: JSON) -> str:
-    labels = dig(selector, "matchLabels") or {}
-    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-
-
 # --- pods -------------------------------------------------------------------------------------------------
 
 
 async def bind_pod(call: Call) -> Answer:
     """The scheduler's word: this pod runs on that node."""
     writing.check_dry_run(call)
-    body = _named_body(call, "Binding")
+    body = named_body(call, "Binding")
     target = dig(body, "target", "name")
-    old = _stored(call)
+    old = stored(call)
     writes.check_preconditions(call.kind, body, old, {})
     pod = rendering.spoken(call.kind, old)
     if not isinstance(target, str) or not target:
@@ -169,8 +88,8 @@ def _set_scheduled(pod: Object, now: str) -> None:
 
 async def evict_pod(call: Call) -> Answer:
     writing.check_dry_run(call)
-    body = _named_body(call, "Eviction")
-    old = _stored(call)
+    body = named_body(call, "Eviction")
+    old = stored(call)
     wish = removal.options(_delete_options(body) | ({"dryRun": ["All"]} if call.dry_run else {}))
     await removal.remove(call.state, call.kind, old, wish)
     return answers.of(answers.success(), 201)
@@ -194,7 +113,7 @@ async def finalize_namespace(call: Call) -> Answer:
     """Only spec.finalizers may change here; an emptied list lets a leaving namespace go."""
     writing.check_dry_run(call)
     body = bodies.read(call)
-    old = _stored(call)
+    old = stored(call)
     writes.check_preconditions(call.kind, body, old, {})
     new = rendering.spoken(call.kind, old)
     kept = dig(body, "spec", "finalizers")

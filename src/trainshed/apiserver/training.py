@@ -188,6 +188,17 @@ def _operator_job_is_complete(family: Family, request: Request) -> None:
         _forbid(family.webhook, operator_rules.errors(family, request.obj, request.old))
 
 
+def _operator_job_keeps_its_bounds(family: Family, request: Request) -> None:
+    """No webhook of upstream's sees a scale, so one could make a job that could not be created."""
+    if request.subresource not in ("", "scale") or _changes_nothing(request):
+        return
+    errors = operator_rules.size_errors(family, request.obj, request.old)
+    if request.subresource and family.has_webhook:
+        errors += operator_rules.errors(family, request.obj, request.old)
+    if errors:
+        raise faults.refuse(request.kind.kind, request.kind.group, request.name, errors)
+
+
 # --- Experiments ------------------------------------------------------------------------------------------
 
 
@@ -256,7 +267,10 @@ VERDICTS: dict[str, tuple[Check, ...]] = {
     JOBSETS: (jobset_can_run,),
     EXPERIMENTS: (experiment_can_run,),
     **{
-        family.resource: (partial(_operator_job_is_complete, family),)
+        family.resource: (
+            partial(_operator_job_is_complete, family),
+            partial(_operator_job_keeps_its_bounds, family),
+        )
         for family in FAMILIES
         if family.has_webhook or family is MXNET
     },

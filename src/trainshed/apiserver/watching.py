@@ -14,7 +14,7 @@ from trainshed.apiserver.answers import Stream
 from trainshed.apiserver.call import Call
 from trainshed.apiserver.negotiation import Wanted, answer_form
 from trainshed.kube import faults
-from trainshed.kube.objects import Object, decode, encode
+from trainshed.kube.objects import Object, encode
 from trainshed.store.faults import Compacted
 from trainshed.store.records import Event, Record
 from trainshed.store.watchers import Watcher
@@ -39,7 +39,7 @@ class Plan:
 
 
 def watch(call: Call) -> Stream:
-    plan = _plan(call)
+    plan = planned(call)
     if plan.initial:
         records = list(call.state.store.list(call.kind.stored_as, call.namespace or None))
         watcher = _open(call, call.state.store.revision)
@@ -55,7 +55,7 @@ def _open(call: Call, since: int) -> Watcher:
     return call.state.store.watch(call.kind.stored_as, call.namespace or None, since)
 
 
-def _plan(call: Call) -> Plan:
+def planned(call: Call) -> Plan:
     query = call.request.query
     _check(call)
     text = query.get("resourceVersion")
@@ -162,7 +162,7 @@ class _Writer:
     def __init__(self, call: Call, plan: Plan) -> None:
         self._call, self._plan, self._kind = call, plan, call.kind
         self._everything = plan.selection.everything
-        self._raw = plan.wanted.form == "json" and call.kind.dialect is None
+        self._raw = plan.wanted.form == "json"
         if plan.wanted.form == "table":
             self._options = reading.table_options(call, plan.wanted)
 
@@ -197,17 +197,15 @@ class _Writer:
 
     def _render(self, type_: str, record: Record) -> bytes:
         if self._raw:
-            return b'{"type":"%b","object":%b}\n' % (type_.encode(), record.value)
+            return b'{"type":"%b","object":%b}\n' % (type_.encode(), rendering.shown(self._kind, record))
         return self._form(type_, rendering.spoken(self._kind, record))
 
     def _leaving(self, event: Event) -> bytes:
         """An object that stops matching (or goes): its last matching state, at the revision of the change."""
         record = event.record if event.type == "DELETED" else event.previous
         assert record is not None
-        obj: Object = decode(record.value)
+        obj = rendering.spoken(self._kind, record)
         obj["metadata"]["resourceVersion"] = str(event.record.revision)
-        if self._kind.dialect:
-            obj = rendering.ordered(self._kind, self._kind.dialect.outward(obj))
         return self._form("DELETED", obj)
 
     def _form(self, type_: str, obj: Object) -> bytes:

@@ -18,7 +18,7 @@ from trainshed.apiserver.call import already_exists, conflict
 from trainshed.apiserver.state import State
 from trainshed.kinds.kind import Kind
 from trainshed.kube import apply, faults, lifecycle, names, schema
-from trainshed.kube.objects import JSON, Object, copied, encode, metadata
+from trainshed.kube.objects import JSON, Object, copied, encode, metadata, without
 from trainshed.store.records import Draft, Event, EventType, Key, Record
 
 GENERATED_NAME_TRIES = 8
@@ -69,6 +69,7 @@ def begin_insert(
     if kind.has_status:
         obj.pop("status", None)
     name = _choose_name(state, kind, meta, namespace)
+    fits = _require_types(kind, obj, None, writer)
     kind.rules.defaults(obj)
     _track(kind, obj, None, writer, now)
     kind.rules.on_create(obj)
@@ -77,7 +78,7 @@ def begin_insert(
     )
     admission.admit(request)
     if not writer.trusted:
-        _validate(state, kind, obj, None, writer)
+        _validate(kind, obj, None, writer, fits=fits)
     admission.judge(request)
     key = Key(kind.stored_as, namespace, name)
     if state.store.head(key) is not None:
@@ -117,6 +118,7 @@ def begin_replace(
     before = rendering.spoken(kind, old)
     check_preconditions(kind, new, old, before)
     new = _merged_with_stored(kind, new, before, writer)
+    fits = _require_types(kind, new, before, writer)
     _default(kind, new, writer)
     _track(kind, new, before, writer, state.timestamp())
     if writer.subresource != "status":
@@ -127,7 +129,7 @@ def begin_replace(
         writer.subresource,
     )  # fmt: skip
     admission.admit(operation)
-    _validate(state, kind, new, before, writer)
+    _validate(kind, new, before, writer, fits=fits)
     admission.judge(operation)
     if kind.rules.has_generation and lifecycle.spec_changed(new, before):
         lifecycle.bump_generation(new, before)
@@ -198,17 +200,16 @@ def _track(kind: Kind, new: Object, before: Object | None, writer: Writer, now: 
         )
 
 
-def _validate(state: State, kind: Kind, new: Object, before: Object | None, writer: Writer) -> None:
+def _validate(kind: Kind, new: Object, before: Object | None, writer: Writer, *, fits: bool) -> None:
+    """`fits`: all but the metadata was seen to have its shape, which defaults and admission do not spoil."""
     meta = metadata(new)
     owners = meta.pop("managedFields", None)  # written by ourselves just now: not worth checking again
-    if before is not None and _is_status_alone(kind, writer):
-        errors, misshapen = [], _status_errors(kind, new, before)
-    else:
-        errors = names.metadata_errors(meta, namespaced=kind.namespaced, check_name=kind.rules.check_name)
+    errors: list[faults.FieldError] = []
+    if before is None or not _is_status_alone(kind, writer):
+        errors += names.metadata_errors(meta, namespaced=kind.namespaced, check_name=kind.rules.check_name)
         errors += [] if before is None else _finalizer_errors(new, before)
-        old = schema.MISSING if before is None else before
-        misshapen = schema.validate(kind.schema(), new, old, unique_lists=kind.custom)
-    _refuse_wrong_types(kind, misshapen)
+    misshapen = _part_errors("metadata", kind, new, before) if fits else _misshapen(kind, new, before, writer)
+    refuse_wrong_types(kind, misshapen)
     errors += misshapen
     if not misshapen or kind.custom:
         errors += _own_errors(kind, new, before, writer)
@@ -220,12 +221,21 @@ def _validate(state: State, kind: Kind, new: Object, before: Object | None, writ
         writer.warn(text)
 
 
-def _status_errors(kind: Kind, new: Object, before: Object) -> list[faults.FieldError]:
-    node = kind.schema().properties.get("status")
-    if node is None or "status" not in new:
+def _misshapen(kind: Kind, new: Object, before: Object | None, writer: Writer) -> list[faults.FieldError]:
+    """What does not fit the schema, of the status alone where only that is written."""
+    if before is not None and _is_status_alone(kind, writer):
+        return _part_errors("status", kind, new, before)
+    old = schema.MISSING if before is None else before
+    return schema.validate(kind.schema(), new, old, unique_lists=kind.custom)
+
+
+def _part_errors(part: str, kind: Kind, new: Object, before: Object | None) -> list[faults.FieldError]:
+    """The same for one field of a built-in kind."""
+    node = kind.schema().properties.get(part)
+    if node is None or part not in new:
         return []
-    old = before.get("status", schema.MISSING)
-    return schema.validate(node, new["status"], old, "status", unique_lists=False)
+    old = schema.MISSING if before is None else before.get(part, schema.MISSING)
+    return schema.validate(node, new[part], old, part, unique_lists=False)
 
 
 def _own_errors(kind: Kind, new: Object, before: Object | None, writer: Writer) -> list[faults.FieldError]:
@@ -234,11 +244,23 @@ def _own_errors(kind: Kind, new: Object, before: Object | None, writer: Writer) 
     return kind.rules.validate(new, before)
 
 
-def _refuse_wrong_types(kind: Kind, errors: list[faults.FieldError]) -> None:
+def _require_types(kind: Kind, new: Object, before: Object | None, writer: Writer) -> bool:
+    """Before defaults and admission look at it or write over it; metadata is looked at by `names`.
+
+    The answer: whether the rest fits the schema altogether.
+    """
+    if kind.custom or writer.trusted:
+        return False
+    misshapen = _misshapen(kind, without(new, ["metadata"]), before, writer)
+    refuse_wrong_types(kind, misshapen)
+    return not misshapen
+
+
+def refuse_wrong_types(kind: Kind, misshapen: list[faults.FieldError]) -> None:
     """Built-in kinds are decoded into types upstream: a wrong one is a 400, before any validation."""
     if kind.custom:
         return
-    wrong = [error for error in errors if error.reason == "FieldValueTypeInvalid"]
+    wrong = [error for error in misshapen if error.reason == "FieldValueTypeInvalid"]
     if wrong:
         typed = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
         raise faults.BadRequest(f"{typed}: {'; '.join(str(error) for error in wrong)}")
@@ -270,7 +292,7 @@ def put_as_is(
 def _put(
     state: State, kind: Kind, key: Key, obj: Object, old: Record | None, writer: Writer
 ) -> asyncio.Future[Record]:
-    stored = _stored_form(state, kind, obj)
+    stored = _stored_form(state, kind, obj, old)
     if writer.dry_run:
         rehearsed = _unsaved(key, stored, old)
         _refuse_growth(rehearsed.value, old, writer)
@@ -291,7 +313,7 @@ def begin_removal(
     state: State, kind: Kind, old: Record, last: Object, dry_run: bool = False
 ) -> asyncio.Future[Record]:
     """Take an object away; `last` is its final state, delivered to watchers with the deletion's revision."""
-    stored = _stored_form(state, kind, last)
+    stored = _stored_form(state, kind, last, old)
     if dry_run:
         return done(_unsaved(old.key, stored, old))
     home = state.registry.stored(kind.stored_as) or kind
@@ -307,12 +329,15 @@ def begin_removal(
     )
 
 
-def _stored_form(state: State, kind: Kind, obj: Object) -> Object:
-    if kind.dialect is None:
-        return rendering.ordered(kind, obj)
-    home = state.registry.stored(kind.stored_as)
-    inward = kind.dialect.inward(obj)
-    return rendering.ordered(home, inward) if home else inward
+def _stored_form(state: State, kind: Kind, obj: Object, old: Record | None) -> Object:
+    home = kind if kind.dialect is None else state.registry.stored(kind.stored_as)
+    inward = obj if kind.dialect is None else kind.dialect.inward(obj)
+    if home is None:
+        return inward
+    if old is not None and old.revision < home.since:
+        # The server's own changes start from what was stored; from now on it counts as of the new shape.
+        rendering.reshape(home, inward)
+    return rendering.ordered(home, inward)
 
 
 def _draft(obj: Object, revision: int) -> Draft:

@@ -11,7 +11,17 @@ from prometheus_client import CollectorRegistry
 from starlette.middleware import Middleware
 
 import trainshed
-from trainshed.backend import errors, following, history, index, janitor, metrics, routes, systemmaps
+from trainshed.backend import (
+    errors,
+    following,
+    history,
+    index,
+    janitor,
+    metrics,
+    routes,
+    shownulls,
+    systemmaps,
+)
 from trainshed.backend.accesslog import AccessLog
 from trainshed.backend.creating import Creator
 from trainshed.backend.identities import Identities
@@ -46,11 +56,14 @@ class Service(FastAPI):
         """The document; FastAPI has problems of a stream in its media type, but they come as JSON."""
         is_new = self.openapi_schema is None
         document: Object = super().openapi()
+        if is_new:
+            shownulls.restore(document)
         for name, operation in _operations(document).items() if is_new else ():
             operation["summary"] = SUMMARIES.get(name, operation.get("summary", name))
             for status, answer in operation["responses"].items():
                 if int(status) >= 400 and (content := answer.get("content")):
-                    answer["content"] = {"application/json": next(iter(content.values()))}
+                    told = {name: part for media in content.values() for name, part in media.items()}
+                    answer["content"] = {"application/json": told}
         return document
 
 

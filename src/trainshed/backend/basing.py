@@ -30,10 +30,13 @@ async def based(client: Client, wanted: Wanted, namespace: str) -> Wanted:
 async def runtime(client: Client, kind: str, name: str, namespace: str, field: str = "runtime") -> Object:
     """Raises a 422 that says which runtime may have been meant."""
     resource = CLUSTER_RUNTIMES if kind == CLUSTER_RUNTIMES.kind else RUNTIMES
-    found = await client.find(resource, name, namespace if resource.namespaced else None)
-    if found is None:
+    try:
+        found = await client.get(resource, name, namespace if resource.namespaced else None)
+    except faults.NotFound as absent:
+        if faults.is_unserved(absent):
+            raise
         hint = await _hint(client, kind, name, namespace)
-        raise Problem(422, f'{field}: there is no {kind} "{name}"', field=field, hint=hint)
+        raise Problem(422, f'{field}: there is no {kind} "{name}"', field=field, hint=hint) from absent
     return {"apiVersion": f"{_GROUP}/{_VERSION}", "kind": resource.kind, **found}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -24,7 +25,8 @@ _REVIEWS = Resource("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSu
 _ACCESS = Resource("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False)
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,8192}")
 _ACCOUNT = "system:serviceaccount:"
-_bearer = HTTPBearer(auto_error=False, description="A token the Kubernetes API accepts.")
+STRANGERS_WAIT_SECONDS = 5.0
+bearer = HTTPBearer(auto_error=False, description="A token the Kubernetes API accepts.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +115,13 @@ def the_settings(request: Request) -> Settings:
     return found
 
 
-Sent = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+Sent = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
 
 
 async def current_caller(request: Request, sent: Sent) -> Caller:
     """The caller behind the bearer token. Raises 401 as the Kubernetes API does, 429 who calls too often."""
+    if admitted := _admitted(request):
+        return admitted
     token = _token(sent)
     return _welcome(request, token, await _asked(request, token))
 
@@ -127,9 +131,20 @@ async def judged_caller(request: Request, sent: Sent) -> Caller:
 
     Who they are need not be asked again then: a token that has ended is refused there.
     """
+    if admitted := _admitted(request):
+        return admitted
     token = _token(sent)
     identities: Identities = request.app.state.identities
     return _welcome(request, token, identities.recent(token) or await _asked(request, token))
+
+
+DOORS = (current_caller, judged_caller)
+
+
+def _admitted(request: Request) -> Caller | None:
+    """Who has been let in before the body was read: see `admission`."""
+    found: Caller | None = getattr(request.state, "caller", None)
+    return found
 
 
 def _token(sent: HTTPAuthorizationCredentials | None) -> str:
@@ -139,21 +154,33 @@ def _token(sent: HTTPAuthorizationCredentials | None) -> str:
 
 
 async def _asked(request: Request, token: str) -> Identity:
-    """Who the token is, by the Kubernetes API. Strangers with wrong tokens may not ask it too often."""
+    """Who the token is, by the Kubernetes API."""
+    identities: Identities = request.app.state.identities
+    if identities.is_refused(token):
+        raise faults.Unauthorized("Unauthorized")
+    try:
+        async with nullcontext() if identities.is_known(token) else _among_strangers(request):
+            identity = await _identity(request, token)
+    except faults.Unauthorized:
+        identities.refuse(token)
+        raise
+    identities.remember(token, identity)
+    return identity
+
+
+def _among_strangers(request: Request) -> AbstractAsyncContextManager[None]:
+    """Wrong tokens of one address are not asked for too often; a good one has its turn among them."""
     rates: limits.Rates = request.app.state.rates
     stranger = f"stranger {request.client.host if request.client else ''}"
-    rates.require(stranger, peek=True)
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    return rates.counting(stranger, faults.Unauthorized, STRANGERS_WAIT_SECONDS)
+
+
+async def _identity(request: Request, token: str) -> Identity:
     plane: Plane = request.app.state.plane
-    try:
-        review = await plane.as_caller(token).call(_post(_REVIEWS, body))
-    except faults.Unauthorized:
-        rates.require(stranger)
-        raise
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    review = await plane.as_caller(token).call(_post(_REVIEWS, body))
     groups = tuple(str(group) for group in dig(review, "status", "userInfo", "groups") or ())
-    identity = Identity(text(review, "status", "userInfo", "username"), groups)
-    request.app.state.identities.remember(token, identity)
-    return identity
+    return Identity(text(review, "status", "userInfo", "username"), groups)
 
 
 def _welcome(request: Request, token: str, identity: Identity) -> Caller:

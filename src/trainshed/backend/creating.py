@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from trainshed.backend import basing
@@ -19,13 +19,15 @@ from trainshed.backend.idempotency import Claim, Claims, Key
 from trainshed.backend.making import TRAINJOBS, Making, Taken
 from trainshed.backend.marks import mark_of
 from trainshed.backend.numbers import Numbers
-from trainshed.backend.plane import Dialect, Plane
+from trainshed.backend.plane import Plane
 from trainshed.backend.problems import Problem
 from trainshed.backend.rendering import naming, trainjob
 from trainshed.backend.rendering.wanted import Wanted
 from trainshed.backend.settings import Settings
 from trainshed.backend.systemmaps import SystemMaps
 from trainshed.client.failures import Failure
+from trainshed.jobs import dialects
+from trainshed.jobs.dialects import Dialect, unknown_fields
 from trainshed.kube import faults
 from trainshed.kube.objects import Object
 
@@ -51,9 +53,8 @@ class Creator:
         namespace = wanted.namespace or caller.namespace
         try:
             async with asyncio.timeout(SECONDS):
-                dialect = await self.plane.dialect()
                 wanted = await basing.based(caller.client, wanted, namespace)
-                job = await _Submission(self, caller, wanted, namespace, dialect).run(key)
+                job = await self._submit(caller, wanted, namespace, key)
         except faults.Fault as refused:
             raise await self._explained(caller, wanted, namespace, refused) from refused
         except TimeoutError as late:
@@ -62,12 +63,31 @@ class Creator:
         self.learn(job)
         return job
 
+    async def _submit(self, caller: Caller, wanted: Wanted, namespace: str, key: Key | None) -> Object:
+        """In the words the cluster knows; once more, should it know others since it was asked."""
+        submission = _Submission(self, caller, wanted, namespace, await self.plane.dialect())
+        try:
+            return await submission.run(key)
+        except faults.BadRequest as refused:
+            if not unknown_fields(refused):
+                raise
+            other = await self.plane.other_dialect(submission.dialect)
+            if other is None:
+                raise
+        return await replace(submission, dialect=other).run(key)
+
     async def _explained(
         self, caller: Caller, wanted: Wanted, namespace: str, refused: faults.Fault
     ) -> Exception:
         """A refusal in terms of the job that was asked for, where it can be told in them."""
-        if not isinstance(refused, faults.Forbidden | faults.Invalid | faults.NotFound):
+        if fields := unknown_fields(refused):
+            return Problem(503, dialects.lacking(fields), hint=dialects.UPGRADE)
+        known = faults.Forbidden | faults.Invalid | faults.NotFound
+        if not isinstance(refused, known) or faults.is_unserved(refused):
             return refused
+        if faults.in_leaving_namespace(refused):
+            why, hint = f"the namespace {namespace} is being deleted", "try again when it is gone"
+            return Problem(409, why, field="namespace", hint=hint)
         if _is_by_role(refused):
             why = f'you may not create training jobs in namespace "{namespace}": {refused.message}'
             return Problem(403, why, field="namespace", hint="GET /api/whoami tells your own namespace")
@@ -80,9 +100,12 @@ class Creator:
         return refused
 
 
-def _noted(one: tuple[datetime, int], given: list[tuple[datetime, int]] | None) -> tuple[datetime, int]:
-    if given is not None:
-        given.append(one)
+Given = list[tuple[datetime, int]]
+"""Seconds and numbers of names."""
+
+
+def _noted(one: tuple[datetime, int], given: Given) -> tuple[datetime, int]:
+    given.append(one)
     return one
 
 
@@ -130,15 +153,14 @@ class _Submission:
     # --- without a key: a new job each time ---
 
     async def _once(self) -> Object:
-        mark, given = secrets.token_hex(8), list[tuple[datetime, int]]()
+        mark, given = secrets.token_hex(8), Given()
         for name in self._names(given):
             try:
                 return await self._making(mark).make(trainjob.render(self.wanted, name, self.dialect))
             except Taken as taken:
                 await self._require_another_name(taken)
             except faults.Fault:
-                for second, number in given[-1:]:
-                    self.creator.numbers.give_back(self.namespace, self.wanted.user, second, number)
+                self._give_back(given)
                 raise
         raise AssertionError("names do not run out")
 
@@ -146,9 +168,9 @@ class _Submission:
 
     async def _keyed(self, key: Key) -> Object:
         claims = Claims(self.caller.client, self.namespace, self.creator.now)
-        mark, names = secrets.token_hex(8), self._names()
-        for _ in range(_TRIES):
-            claim = await claims.take(key, mark, lambda: next(names))
+        mark, given = secrets.token_hex(8), Given()
+        for name in itertools.islice(self._names(given), _TRIES):
+            claim = await self._claim(claims, key, mark, name, given)
             try:
                 found = await (self._claimed(claims, claim) if claim.is_pending else self._found(claim))
             except Taken as taken:
@@ -158,6 +180,17 @@ class _Submission:
                 return found
             await claims.release(claim)  # its job was deleted, so the key is free again
         raise Problem(503, "no free name was found for the job", hint="try again in a moment")
+
+    async def _claim(self, claims: Claims, key: Key, mark: str, name: str, given: Given) -> Claim:
+        """The claim of the key; whoever comes later needs no name of their own."""
+        try:
+            claim = await claims.take(key, mark, name)
+        except BaseException:
+            self._give_back(given)
+            raise
+        if claim.mark != mark:
+            self._give_back(given)
+        return claim
 
     async def _claimed(self, claims: Claims, claim: Claim) -> Object | None:
         """The job; None where another one who was at it has failed and has taken everything back."""
@@ -179,13 +212,18 @@ class _Submission:
     def _making(self, mark: str) -> Making:
         return Making(self.caller.client, self.namespace, mark)
 
-    def _names(self, given: list[tuple[datetime, int]] | None = None) -> Iterator[str]:
+    def _names(self, given: Given) -> Iterator[str]:
         """Names to try; the numbers in them are put into `given`."""
         if self.wanted.name:
             return itertools.repeat(self.wanted.name)
         user = self.wanted.user
         numbers = self.creator.numbers.of(self.namespace, user, self.creator.now())
         return (naming.job_name(user, *_noted(one, given)) for one in numbers)
+
+    def _give_back(self, given: Given) -> None:
+        """Nothing bears the last name."""
+        for second, number in given[-1:]:
+            self.creator.numbers.give_back(self.namespace, self.wanted.user, second, number)
 
     async def _require_another_name(self, taken: Taken) -> None:
         name = self.wanted.name

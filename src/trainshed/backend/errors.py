@@ -67,7 +67,9 @@ def _of_http(error: HTTPException) -> Problem:
     if isinstance(error.__cause__, Problem):
         return error.__cause__  # raised while the framework read the body
     if error.detail == _UNREADABLE:
-        return Problem(422, "body: it cannot be read", field="body", hint="send it as UTF-8")
+        is_no_utf8 = isinstance(error.__cause__, UnicodeDecodeError)
+        advice = "send it as UTF-8" if is_no_utf8 else "nest it less deeply, with fewer digits in numbers"
+        return Problem(422, "body: it cannot be read", field="body", hint=advice)
     if error.status_code == 400:  # a form that is none
         return problems.invalid("body", f"body: {error.detail}")
     words = {404: "there is no such path", 405: "that path does not take this method"}

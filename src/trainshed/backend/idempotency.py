@@ -55,11 +55,14 @@ class Claims:
     namespace: str
     now: Callable[[], datetime]
 
-    async def take(self, key: Key, mark: str, job_name: Callable[[], str]) -> Claim:
-        """The claim of the key: a new one, or the one that is there. Raises 409 for another body."""
+    async def take(self, key: Key, mark: str, job: str) -> Claim:
+        """The claim of the key: a new one for a job of that name, or the one that is there.
+
+        Raises 409 for another body.
+        """
         async for _ in settling.tries():
             try:
-                return claim_of(await self.client.create(body(key, job_name(), mark), self.namespace))
+                return claim_of(await self.client.create(body(key, job, mark), self.namespace))
             except faults.AlreadyExists:
                 found = await self._joined(key)
             if found is not None:

@@ -63,6 +63,8 @@ class Index:
         """What filters have found since the last change, by scope: the next page need not look again."""
         self._jobsets: dict[str, JobSetRow] = {}
         self._sets_of: dict[str, set[str]] = {}
+        self._joining: set[str] = set()
+        """Deleted jobs whose launcher was a node."""
         self._pods: dict[str, dict[str, PodRow]] = {}
         self._listeners: list[Callable[[News], None]] = []
         self._pod_listeners: list[Callable[[PodRow], None]] = []
@@ -85,7 +87,14 @@ class Index:
     def pods(self, uid: str) -> list[PodRow]:
         """The pods of a job, also those that are gone again, attempt by attempt."""
         found = [pod for key in self._sets_of.get(uid, ()) for pod in self._pods.get(key, {}).values()]
-        return rows.in_order(found)
+        return rows.in_order(rows.numbered(found, joins=self.joins(uid)))
+
+    def joins(self, uid: str) -> bool:
+        """Whether a job's launcher is one of its nodes: it has fewer beside it than were asked for."""
+        row, sets = self._rows.get(uid), (self._jobsets.get(key) for key in self._sets_of.get(uid, ()))
+        if row is None:
+            return uid in self._joining
+        return any(one.peers < row.nodes for one in sets if one is not None and one.peers is not None)
 
     def restarts(self, uid: str) -> int:
         sets = [self._jobsets[key] for key in self._sets_of.get(uid, ()) if key in self._jobsets]
@@ -160,9 +169,11 @@ class Index:
         self._gone[uid] = None
         if len(self._gone) > MOST_GONE:
             del self._gone[next(iter(self._gone))]
-        row = self._rows.pop(uid, None)
+        joins, row = self.joins(uid), self._rows.pop(uid, None)
         if row is None:
             return
+        if joins:
+            self._joining.add(uid)
         self._chosen.clear()
         if self._names.get((row.namespace, row.name)) == row.uid:
             del self._names[(row.namespace, row.name)]
@@ -174,6 +185,7 @@ class Index:
 
     def forget_pods(self, uid: str) -> None:
         """Drop what is remembered of a deleted job's pods."""
+        self._joining.discard(uid)
         for key in self._sets_of.pop(uid, set()):
             self._jobsets.pop(key, None)
             self._pods.pop(key, None)

@@ -51,7 +51,7 @@ class JobLogs:
         known = self.index.jobset_uids(row.uid)
         found = [rows.pod_row(pod) for pod in listed.items]
         mine = [pod for pod in found if (pod.jobset_uid in known if known else pod.created >= row.created)]
-        return rows.in_order(mine)
+        return rows.in_order(rows.numbered(mine, joins=self.index.joins(row.uid)))
 
     def open(self, row: Row, found: Found, wish: Wish) -> AsyncGenerator[bytes, None]:
         return texts.pieces(self.caller.client, row.namespace, found, wish)

@@ -14,6 +14,7 @@ from trainshed.backend.systemmaps import CONFIGMAPS
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.client.requests import Delete, Resource
+from trainshed.jobs.spoken import STRICT
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 
@@ -84,7 +85,7 @@ class Making:
     async def _create(self, resource: Resource, obj: Object) -> Object:
         name = marks.name_of(obj)
         try:
-            made = await self.client.create(marks.marked(obj, self.mark), self.namespace)
+            made = await self.client.create(marks.marked(obj, self.mark), self.namespace, STRICT)
         except faults.AlreadyExists as exists:
             return await self._ours(resource, name, exists)
         except faults.Fault as refused:

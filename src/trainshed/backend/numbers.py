@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 MOST = 99
@@ -11,11 +13,20 @@ MOST = 99
 _REMEMBERED = 10_000
 
 
+@dataclass(slots=True)
+class _Given:
+    """Of one second."""
+
+    last: int = 0
+    free: list[int] = field(default_factory=list)
+    """Given back, the smallest first."""
+
+
 class Numbers:
     """Which numbers this process has given out; others' are found out when the name is taken."""
 
     def __init__(self) -> None:
-        self._given: OrderedDict[tuple[str, str, datetime], int] = OrderedDict()
+        self._given: OrderedDict[tuple[str, str, datetime], _Given] = OrderedDict()
 
     def of(self, namespace: str, user: str, moment: datetime) -> Iterator[tuple[datetime, int]]:
         """Seconds and numbers to try, without end; no two callers get the same."""
@@ -28,14 +39,16 @@ class Numbers:
                 yield second, number
 
     def give_back(self, namespace: str, user: str, second: datetime, number: int) -> None:
-        """Let the next one have a number of which nothing came; only the last one given is free again."""
-        key = (namespace, user, second)
-        if self._given.get(key) == number:
-            self._given[key] = number - 1
+        """Let the next one have a number of which nothing came."""
+        found = self._given.get((namespace, user, second))
+        if found is not None and number not in found.free:
+            heapq.heappush(found.free, number)
 
     def _next(self, key: tuple[str, str, datetime]) -> int:
-        number = self._given.get(key, 0) + 1
-        self._given[key] = min(number, MOST + 1)
+        found = self._given.setdefault(key, _Given())
         if len(self._given) > _REMEMBERED:
             self._given.popitem(last=False)
-        return number
+        if found.free:
+            return heapq.heappop(found.free)
+        found.last = min(found.last + 1, MOST + 1)
+        return found.last

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from trainshed.backend.history.records import Entry, EventRow
-from trainshed.backend.joblines.runs import TRAINER
+from trainshed.backend.joblines.runs import LAUNCHER, TRAINER
 from trainshed.backend.rendering import recall
 from trainshed.backend.rows import ContainerRow, PodRow, Row
 from trainshed.kube import ages
@@ -90,7 +90,10 @@ def attempts(pods: Iterable[PodRow]) -> list[Object]:
 
 
 def _attempt(number: int, pods: Sequence[PodRow]) -> Object:
-    workers = [one for one in pods if one.role == TRAINER] or pods
+    nodes = [one for one in pods if one.role == TRAINER]
+    # A launcher that is a node is the first one, and no other has its number.
+    joins = bool(nodes) and all(one.rank for one in nodes)
+    workers = [one for one in pods if joins and one.role == LAUNCHER] + nodes or pods
     codes = {str(one.rank): _exit_code(one) for one in workers}
     failed = sum(one.phase == "Failed" or bool(_exit_code(one)) for one in pods)
     return {"attempt": number, "pods": len(pods), "failed": failed, "exit_codes": codes}

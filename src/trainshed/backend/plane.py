@@ -10,24 +10,21 @@ import asyncio
 import dataclasses
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
-from trainshed.client import answers, requests
 from trainshed.client.answers import Answer
 from trainshed.client.client import Client
 from trainshed.client.kubeconfig import Config, User
 from trainshed.client.requests import Request
 from trainshed.client.retries import Patience
 from trainshed.client.transport import ANSWER_SECONDS, AbstractStream, HttpTransport
-from trainshed.kube.objects import JSON, dig
+from trainshed.jobs import spoken
+from trainshed.jobs.dialects import Dialect
 
 log = logging.getLogger(__name__)
 
-Dialect = Literal["v2.1", "v2.2"]
 MANAGER = "trainshed-backend"
-TRAINER = "/openapi/v3/apis/trainer.kubeflow.org/v1alpha1"
 _FRESH_SECONDS = 600.0
 _CALLERS = Patience(attempts=3, longest_wait=0.5)
 """A person waits for the answer: what does not get better in a second is told to them."""
@@ -63,9 +60,15 @@ class Plane:
         """How a TrainJob changes its runtime's template there; asked again from time to time."""
         async with self._asking:
             if self._dialect is None or self._clock() - self._dialect[0] > _FRESH_SECONDS:
-                document = answers.read(await self.own.send(requests.raw(TRAINER)))
-                self._dialect = (self._clock(), dialect_of(document))
+                self._dialect = (self._clock(), await spoken.dialect(self.own))
             return self._dialect[1]
+
+    async def other_dialect(self, refused: Dialect) -> Dialect | None:
+        """The one to use instead of one that was refused, as after an upgrade; None where it is the same."""
+        if self._dialect is not None and self._dialect[1] == refused:
+            self._dialect = None
+        known = await self.dialect()
+        return None if known == refused else known
 
     async def close(self) -> None:
         await self._callers.close()
@@ -94,30 +97,3 @@ class _Bearer:
     def _signed(self, request: Request) -> Request:
         headers = {**request.headers, "Authorization": f"Bearer {self.token}"}
         return dataclasses.replace(request, headers=headers)
-
-
-# --- pure ---------------------------------------------------------------------------------------------------
-
-
-def dialect_of(document: JSON) -> Dialect:
-    """The dialect that an OpenAPI v3 document of the trainer's group speaks."""
-    fields = {name for schema in _trainjobs(document) for name in _spec_fields(document, schema)}
-    return "v2.2" if "runtimePatches" in fields or not fields else "v2.1"
-
-
-def _trainjobs(document: JSON) -> Iterator[JSON]:
-    for schema in (dig(document, "components", "schemas") or {}).values():
-        for kind in dig(schema, "x-kubernetes-group-version-kind") or []:
-            if dig(kind, "kind") == "TrainJob":
-                yield schema
-
-
-def _spec_fields(document: JSON, schema: JSON) -> Iterator[str]:
-    """The names of the spec's fields, whether it is written in place or referred to."""
-    spec = dig(schema, "properties", "spec")
-    for place in (spec, *(dig(spec, "allOf") or [])):
-        yield from dig(place, "properties") or {}
-        reference = dig(place, "$ref")
-        if isinstance(reference, str):
-            name = reference.rpartition("/")[2]
-            yield from dig(document, "components", "schemas", name, "properties") or {}

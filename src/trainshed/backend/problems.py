@@ -105,6 +105,8 @@ def of_fault(fault: Fault) -> Problem:
     if isinstance(fault, faults.Unauthorized):
         hint = "get another one: trainshed token, or POST /api/tenants/{tenant}/tokens"
         return unauthorized("the token is not valid (any more)", hint)
+    if faults.is_unserved(fault):
+        return _lacking(fault.message)
     if fault.code >= 500:
         return Problem(503, f"the Kubernetes API has trouble: {fault.message}", hint="try again in a moment")
     status = 404 if isinstance(fault, faults.Gone | faults.Expired) else fault.code
@@ -115,13 +117,17 @@ def of_fault(fault: Fault) -> Problem:
 def of_failure(failure: Failure) -> Problem:
     """Nobody answered, or not in a way that makes sense."""
     if isinstance(failure, UnknownKind):
-        hint = "install Kubeflow Trainer there, or point the service at another cluster"
-        return Problem(503, f"the cluster lacks a kind this needs: {failure}", hint=hint)
+        return _lacking(str(failure))
     status = 504 if isinstance(failure, TimedOut) else 503
     if isinstance(failure, ConnectionFailure):
         # The address of the API server is nobody's business who calls us.
         return Problem(status, "the Kubernetes API does not answer", hint="try again in a moment")
     return Problem(status, "the Kubernetes API cannot be reached as this service is set up")
+
+
+def _lacking(why: str) -> Problem:
+    hint = "install Kubeflow Trainer there, or point the service at another cluster"
+    return Problem(503, f"the cluster lacks a kind this needs: {why}", hint=hint)
 
 
 def unauthorized(message: str, hint: str = "send the header Authorization: Bearer <token>") -> Problem:
@@ -142,8 +148,13 @@ def _field(fault: Fault) -> str | None:
 
 def responses(*statuses: int) -> dict[int | str, dict[str, JSON]]:
     """The problems of a route for its OpenAPI entry, beside those every route has."""
-    listed = sorted({401, 403, 422, 429, 500, 503, 504, *statuses})
-    return {status: {"model": ProblemBody, "description": _WORDS[status]} for status in listed}
+    return {status: response(status) for status in sorted({401, 403, 422, 429, 500, 503, 504, *statuses})}
+
+
+def response(status: int) -> dict[str, JSON]:
+    body = _SHOWN[status].body("7ba9aac6069ee371")
+    content = {"application/json": {"example": body}}
+    return {"model": ProblemBody, "description": _WORDS[status], "content": content}
 
 
 _WORDS: Mapping[int, str] = {
@@ -160,4 +171,40 @@ _WORDS: Mapping[int, str] = {
     503: "The Kubernetes API does not answer.",
     504: "The Kubernetes API did not answer in time.",
 }
+_MOMENT = "try again in a moment"
+_SHOWN: Mapping[int, Problem] = {
+    problem.status: problem
+    for problem in (
+        Problem(400, "that is no HTTP request", hint="speak HTTP/1.1"),
+        unauthorized("no token was sent"),
+        Problem(
+            403,
+            'trainjobs.trainer.kubeflow.org is forbidden: User "system:serviceaccount:user-123:tenant" cannot'
+            ' create resource "trainjobs" in API group "trainer.kubeflow.org" in the namespace "user-456"',
+        ),
+        not_found(
+            'job "user123-job-20251105130000" in namespace "user-123"', "GET /api/history has deleted ones"
+        ),
+        Problem(
+            409,
+            "idempotency_key: it was used for another request",
+            field="idempotency_key",
+            hint="use a new key for a new job",
+        ),
+        Problem(
+            413,
+            "training_code: has 1100 KiB, more than the 900 KiB of a ConfigMap",
+            field="training_code",
+            hint="give the code by git, or put it on a volume and name that in volumes",
+        ),
+        Problem(415, "the body is not in a form this route takes", field="body", hint="send JSON"),
+        invalid("config.num_nodes", "config.num_nodes: must be at least 1"),
+        Problem(429, "too many requests: more than 50 a second", hint="wait as the header Retry-After says"),
+        Problem(500, "this service has a fault; the log says more"),
+        Problem(503, "the Kubernetes API does not answer", hint=_MOMENT),
+        Problem(504, "the Kubernetes API does not answer", hint=_MOMENT),
+    )
+}
+"""What such an answer looks like."""
+assert set(_SHOWN) == set(_WORDS)
 assert set(_CODES.values()) | {"quota_exceeded", "internal"} == set(get_args(Code))

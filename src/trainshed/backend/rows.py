@@ -10,6 +10,7 @@ import msgspec
 
 from trainshed.jobs import summary
 from trainshed.kinds.jobset.labels import JOBSET_UID
+from trainshed.kinds.trainer.templates import LAUNCHER, NODE
 from trainshed.kube import ages, conditions
 from trainshed.kube.objects import Object, dig, text
 from trainshed.kube.owners import controller_of
@@ -45,6 +46,8 @@ class Row(msgspec.Struct, frozen=True):
     labels: dict[str, str]
     revision: str
     is_leaving: bool = False
+    namespace_uid: str = ""
+    """As far as it is known: only the history asks."""
 
     @property
     def order(self) -> Order:
@@ -104,6 +107,8 @@ class JobSetRow(msgspec.Struct, frozen=True):
     uid: str
     job_uid: str
     restarts: int
+    peers: int | None = None
+    """How many nodes a launcher has beside it; None where nobody launches."""
 
 
 def row(job: Object) -> Row:
@@ -150,7 +155,15 @@ def _has_begun(job: Object) -> bool:
 def jobset_row(jobset: Object) -> JobSetRow:
     owner = controller_of(jobset) or {}
     uid = str(owner.get("uid") or "") if owner.get("kind") == "TrainJob" else ""
-    return JobSetRow(text(jobset, "metadata", "uid"), uid, int(dig(jobset, "status", "restarts") or 0))
+    restarts = int(dig(jobset, "status", "restarts") or 0)
+    return JobSetRow(text(jobset, "metadata", "uid"), uid, restarts, _peers(jobset))
+
+
+def _peers(jobset: Object) -> int | None:
+    jobs = {text(job, "name"): job for job in dig(jobset, "spec", "replicatedJobs") or []}
+    if not {LAUNCHER, NODE} <= set(jobs):
+        return None
+    return int(dig(jobs[NODE], "template", "spec", "parallelism") or 1)
 
 
 def pod_row(pod: Object) -> PodRow:
@@ -196,6 +209,15 @@ def _container(status: Object, *, is_init: bool) -> ContainerRow:
         previous_exit_code=old if isinstance(old, int) else None,
         has_previous=before is not None,
     )
+
+
+def numbered(pods: list[PodRow], *, joins: bool) -> list[PodRow]:
+    """Where a launcher joins the nodes it is the first of them, and the others are counted behind it."""
+    return [_behind(pod) if joins and pod.role == NODE else pod for pod in pods]
+
+
+def _behind(pod: PodRow) -> PodRow:
+    return msgspec.structs.replace(pod, rank=pod.rank + 1)
 
 
 def in_order(pods: list[PodRow]) -> list[PodRow]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from types import NoneType, UnionType
+from typing import Annotated, Final, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -12,10 +13,9 @@ from trainshed.backend.models import parts, tenants
 from trainshed.backend.models.conversions import ConvertRequest
 from trainshed.backend.models.previews import PreviewRequest
 from trainshed.backend.problems import Problem, field_path
-from trainshed.kube.objects import JSON
+from trainshed.kube.objects import JSON, dig
 
 Error = Mapping[str, JSON]
-_FORMS: Final = ("str", "int", "float", "bool")
 _WANTED: Final[Mapping[str, str]] = {
     "string": "a text",
     "int": "a whole number",
@@ -43,20 +43,29 @@ _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
 _JSON_HINT: Final = "send JSON, with the header Content-Type: application/json"
 
 
-def problem(errors: Sequence[Error]) -> Problem:
-    """The first thing that is wrong, names that are not known before what is missing; others are counted."""
+_ALIASES: Final = {"idempotency-key": "idempotency_key"}
+"""A header that is the same as a field of the body."""
+
+
+def problem(errors: Sequence[Error], whole: str = "body", hint: str = _JSON_HINT) -> Problem:
+    """The first thing that is wrong, names that are not known before what is missing; others are counted.
+
+    What is wrong with all of it is told of `whole`, with the hint.
+    """
     ordered = sorted(errors, key=lambda error: error.get("type") != "extra_forbidden")
     if not ordered:
         return Problem(422, "the request does not fit")
     first, place = ordered[0], _place(ordered[0])
     if first.get("type") == "json_invalid":
-        return Problem(422, f"the body is not JSON: {first.get('msg')}", field="body", hint=_JSON_HINT)
-    field = field_path(place) or str(next(iter(first.get("loc") or ()), "")) or None
+        why = dig(first.get("ctx"), "error") or first.get("msg")
+        return Problem(422, f"{whole}: it is not JSON: {why}", field=whole, hint=hint)
+    top = str(next(iter(first.get("loc") or ()), ""))
+    field = field_path(place) or (whole if top == "body" else top) or None
     same = [error for error in ordered if _place(error) == place]
     others = len({field_path(_place(error)) for error in ordered}) - 1
     more = f" (and {others} more)" if others > 0 else ""
-    hint = _JSON_HINT if field == "body" else None
-    return Problem(422, _message(field, place, same) + more, field=field, hint=hint)
+    told = _message(field, place, same) + more
+    return Problem(422, told, field=field, hint=hint if top == "body" and not place else None)
 
 
 def _message(field: str | None, place: Sequence[str | int], errors: Sequence[Error]) -> str:
@@ -70,7 +79,8 @@ def _message(field: str | None, place: Sequence[str | int], errors: Sequence[Err
 
 
 def _unknown(place: Sequence[str | int]) -> str:
-    name, inside = str(place[-1]), next((part for part in reversed(place[:-1]) if isinstance(part, str)), "")
+    words = [part for part in place if isinstance(part, str)] or [""]
+    name, inside = words[-1], next(reversed(words[:-1]), "")
     where = f" in {inside}" if inside else ""
     known = [other for other in _names(inside) if other != name]  # another request may have it
     near = nearness.did_you_mean(name, known)
@@ -137,9 +147,40 @@ def _of(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
+# --- places -------------------------------------------------------------------------------------------------
+
+
+def _forms(annotation: object) -> list[object]:
+    """The forms a field may have, null aside."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _forms(inner[0])
+    if origin in (Union, UnionType):
+        return [form for one in inner for form in _forms(one)]
+    return [] if annotation is NoneType else [annotation]
+
+
+def _annotations() -> Iterable[tuple[str, object]]:
+    models: list[type[BaseModel]] = [*_BODIES, *_INSIDE.values()]
+    for model in models:
+        for name, field in model.model_fields.items():
+            yield field.alias or name, field.annotation
+
+
+_CHOICES: Final = frozenset(name for name, kind in _annotations() if len(_forms(kind)) > 1)
+"""Fields of several forms: behind them pydantic has the form it tried."""
+_TABLES: Final = frozenset(name for name, kind in _annotations() if dict in map(get_origin, _forms(kind)))
+"""Fields with keys of the caller's own: behind a key comes nothing else of theirs."""
+
+
 def _place(error: Error) -> Sequence[str | int]:
     """Where, in the caller's terms: a parameter is one word, forms that were tried are no part."""
     place = [*(error.get("loc") or ())]
     if not place or place[0] != "body":
-        return place[1:2]
-    return [part for part in place[1:] if part not in _FORMS and "[" not in str(part)]
+        return [_ALIASES.get(str(name), name) for name in place[1:2]]
+    return [part for at, part in enumerate(place) if at and not _is_form(place, at)]
+
+
+def _is_form(place: Sequence[str | int], at: int) -> bool:
+    """Callers may have keys of any name: what a part is goes by what is before it, not by how it reads."""
+    return place[at - 1] in _CHOICES or (at > 1 and place[at - 2] in _TABLES)

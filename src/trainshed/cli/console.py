@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 
 from trainshed.cli import invocation
+from trainshed.kube.plaintext import plain
 
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 _MOST_LABEL = 24
@@ -13,15 +14,15 @@ _MOST_LABEL = 24
 
 def say(text: str) -> None:
     """News for the person who waits; kept apart from the job's own lines."""
-    print(_styled(text, "2") if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
+    _print(text, "2")
 
 
 def say_end(text: str, *, good: bool) -> None:
-    print(_styled(text, "32" if good else "31") if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
+    _print(text, "32" if good else "31")
 
 
 def say_follow(name: str) -> None:
-    say(f"follow it with {invocation.command('logs', '-f', name)}")
+    say(f"follow it with {invocation.command_there('logs', '-f', name)}")
 
 
 def line(label: str, rank: int, text: str) -> None:
@@ -47,6 +48,12 @@ async def pieces(label: str, rank: int, stream: AsyncIterator[bytes]) -> None:
 
 def flush() -> None:
     sys.stdout.flush()
+
+
+def _print(text: str, style: str) -> None:
+    """What comes from objects may hold anything; only we style it."""
+    shown = plain(text)
+    print(_styled(shown, style) if sys.stderr.isatty() else shown, file=sys.stderr, flush=True)
 
 
 def _styled(text: str, style: str) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
+import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from trainshed.cli import console, output, starting, target
 from trainshed.cli.options import DataDir, Verbose
-from trainshed.compose import trouble
+from trainshed.compose import interrupts, trouble
 from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
 
 if TYPE_CHECKING:
@@ -23,9 +25,16 @@ if TYPE_CHECKING:
     from trainshed.jobs.converting.proofs import Proof
     from trainshed.jobs.converting.trees import Converted, Source
 
+T = TypeVar("T")
 Sources = Annotated[
     list[str] | None,
     typer.Argument(metavar="<file>...", help="Files, folders, - for standard input.", show_default=False),
+]
+Named = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-f", "--filename", metavar="<file>", help="The same, as kubectl has it.", show_default=False
+    ),
 ]
 Overlays = Annotated[
     list[str] | None,
@@ -64,11 +73,13 @@ _WORDS = {
     "behaves differently": "differences",
 }
 _SHOWN = tuple(_WORDS)
+_ELSEWHERE = "choose another folder with -o"
 _COLUMNS = ("POD IN V1", "POD NOW", "RANK", "WORLD", "OTHERS", "EXIT")
 
 
 def convert(
     sources: Sources = None,
+    named: Named = None,
     overlays: Overlays = None,
     folder: Folder = None,
     in_place: InPlace = False,
@@ -84,17 +95,18 @@ def convert(
     is said on standard error, one line each; with -v also what need not be said any more. A job that cannot
     be converted stays, and the exit code is 1.
     """
+    sources = [*(sources or ()), *(named or ())]
     folder = None if str(folder) == "-" else folder
     if folder is not None and in_place:
         raise Trouble("-o and --in-place exclude each other", "give one of them", WRONG_USAGE)
-    found, findings = _converted(_gathered(sources or [], overlays or []))
+    found, findings = _converted(_gathered(sources, overlays or []))
     if in_place:
         _write_back(found)
     elif folder is not None:
-        _write_below(folder, found, sources or [])
+        _write_below(folder, found, sources)
     elif not prove:
         _print(found)
-    _tell(found, findings, quiet=quiet, all=verbose)
+    _tell(found, findings, quiet=quiet, all=verbose, place=f" in {folder}" if folder is not None else "")
     is_proven = not prove or _prove(found, data_dir)
     if not is_proven or any(_is_failure(finding, strict) for finding in findings):
         raise typer.Exit(FAILED)
@@ -152,11 +164,38 @@ def _write_below(folder: Path, found: Sequence[Converted], sources: Sequence[str
     twice = [name for name, count in Counter(one.source.target for one in found).items() if count > 1]
     if twice:
         raise Trouble(f"two sources would be {folder / twice[0]}", "convert them one by one", WRONG_USAGE)
+    _spare_work(folder, found, places)
     for one in found:
-        _write(folder / one.source.target, one.result.text)
+        if one.source.flaw:
+            _keep(one.source, folder)
+        else:
+            _write(folder / one.source.target, one.result.text)
     for place in places:
         for other in trees.others(place):
             _copy(place / other, folder / other)
+
+
+def _spare_work(folder: Path, found: Sequence[Converted], places: Sequence[Path]) -> None:
+    """What lies there may have been edited since; what would not change is no trouble."""
+    from trainshed.jobs.converting import trees
+
+    made = [(folder / one.source.target, one.result.text.encode()) for one in found if not one.source.flaw]
+    copies = [(folder / other, place / other) for place in places for other in trees.others(place)]
+    try:
+        edited = [file for file, content in made if file.is_file() and file.read_bytes() != content]
+        edited += [file for file, source in copies if file.is_file() and not filecmp.cmp(file, source, False)]
+    except OSError as error:
+        raise trouble.from_os(error, Path(error.filename or folder), _ELSEWHERE) from error
+    if edited:
+        raise Trouble(
+            f"{edited[0]} is there already, with other content", f"move it away, or {_ELSEWHERE}", FAILED
+        )
+
+
+def _keep(source: Source, folder: Path) -> None:
+    """What is no text is there as it was, if it can be read at all."""
+    if source.file is not None and os.access(source.file, os.R_OK):
+        _copy(source.file, folder / source.target)
 
 
 def _write(file: Path, text: str) -> None:
@@ -174,7 +213,7 @@ def _write(file: Path, text: str) -> None:
                 os.unlink(made.name)
                 raise
     except OSError as error:
-        raise trouble.from_os(error, file) from error
+        raise trouble.from_os(error, file, _ELSEWHERE) from error
 
 
 def _take_mode(file: Path, made: Path) -> None:
@@ -192,13 +231,15 @@ def _copy(file: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, target)
     except OSError as error:
-        raise trouble.from_os(error, target) from error
+        raise trouble.from_os(error, target, _ELSEWHERE) from error
 
 
 # --- words --------------------------------------------------------------------------------------------------
 
 
-def _tell(found: Sequence[Converted], findings: Sequence[Finding], *, quiet: bool, all: bool) -> None:
+def _tell(
+    found: Sequence[Converted], findings: Sequence[Finding], *, quiet: bool, all: bool, place: str
+) -> None:
     shown = _SHOWN[:2] if quiet else (*_SHOWN, "not needed") if all else _SHOWN
     for finding in findings:
         if finding.verdict in shown:
@@ -208,7 +249,7 @@ def _tell(found: Sequence[Converted], findings: Sequence[Finding], *, quiet: boo
         counted = Counter[str](finding.verdict for finding in findings)
         told = ", ".join(f"{counted[verdict]} {word}" for verdict, word in _WORDS.items() if counted[verdict])
         size = sum(len(one.result.given) for one in found)
-        print(f"converted {done} of {size} documents{f' ({told})' if told else ''}", file=sys.stderr)
+        print(f"converted {done} of {size} documents{f' ({told})' if told else ''}{place}", file=sys.stderr)
 
 
 # --- proofs -------------------------------------------------------------------------------------------------
@@ -224,11 +265,37 @@ def _prove(found: Sequence[Converted], data_dir: Path | None) -> bool:
     if not every:
         return True
     starting.if_needed(where)
-    shown = target.perform(where, lambda client: proving.prove_all(client, every, console.say, _show))
+    shown = target.perform(
+        where, lambda client: _tidied(proving.prove_all(client, every, console.say, _show))
+    )
     return all(proof.holds for proof in shown)
 
 
+async def _tidied(work: Coroutine[None, None, T]) -> T:
+    """Whoever ends this process by a signal waits until what it made for the proofs is gone."""
+    import asyncio
+
+    task, came = asyncio.ensure_future(work), 0
+
+    def stop(number: int) -> None:
+        nonlocal came
+        came = number
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if came:
+            interrupts.raise_for(came)
+        raise
+
+
 def _show(proof: Proof) -> None:
+    if proof.skipped:
+        print(f"{proof.job}: not tried: {proof.skipped}", flush=True)
+        return
     print(f"{proof.job}: {'the same' if proof.holds else 'not the same'}")
     rows = [
         (row.old, row.new, *map(_both, (row.rank, row.size, row.address, row.code))) for row in proof.rows

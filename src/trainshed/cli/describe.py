@@ -10,8 +10,9 @@ import typer
 from trainshed.cli import events, output, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
-from trainshed.jobs import restarts, summary
+from trainshed.jobs import summary
 from trainshed.jobs.summary import Summary
+from trainshed.kinds.core import podstates
 from trainshed.kube import ages
 from trainshed.kube.objects import Object, dig, text
 
@@ -51,7 +52,7 @@ async def _fetch(client: Client, name: str) -> tuple[JobKind, Object, Belongings
     reference = await target.job(client, name)
     job = await reference.get(client)
     mine = await belongings.fetch_for(client, reference)
-    return reference.kind, job, mine, await events.fetch(client, reference.address)
+    return reference.kind, job, mine, await events.fetch_for(client, reference.kind, job, mine)
 
 
 def _facts(found: Summary, job: Object, jobset: Object | None, now: datetime) -> dict[str, str]:
@@ -126,24 +127,36 @@ def _pod_row(pod: Object, one: Member) -> tuple[str, ...]:
         text(pod, "metadata", "name"),
         text(pod, "spec", "nodeName"),
         state,
-        str(restarts.of_containers([pod])),
+        str(podstates.restarts_begun(pod)),
         str(summary.attempt_of(pod)),
         message,
     )
 
 
 def pod_state(pod: Object) -> tuple[str, str]:
-    """The most telling state among a pod's containers, and its words."""
+    """The most telling state of a pod or its containers, and why, in the words of the job's verdict."""
+    state, phase = _trouble(pod), text(pod, "status", "phase")
+    if not state and phase not in ("Pending", "Failed"):
+        return phase, ""
+    waits, begins, ended = podstates.waiting(pod), podstates.going_before(pod), podstates.bad_end(pod)
+    if waits is not None:
+        return state or phase, waits.why
+    if begins is not None:
+        return state or phase, begins.words
+    return state or phase, f"{ended.where.strip(', ')} {ended.how}".strip() if ended is not None else ""
+
+
+def _trouble(pod: Object) -> str:
+    """The pod's own reason, or that of a container which waits or did not end well; empty if all is well."""
+    if reason := text(pod, "status", "reason"):
+        return reason
     for part in ("initContainerStatuses", "containerStatuses"):
         for status in dig(pod, "status", part) or []:
             for kind in ("waiting", "terminated"):
-                state = dig(status, "state", kind)
-                if state and state.get("reason") != "Completed":
-                    return text(state, "reason"), " ".join(text(state, "message").split())[-200:]
-    claims: list[Object] = dig(pod, "status", "conditions") or []
-    waiting: Object = next((item for item in claims if item.get("status") == "False"), {})
-    phase = text(pod, "status", "phase")
-    return phase, text(waiting, "message") if phase == "Pending" else ""
+                reason = text(status, "state", kind, "reason")
+                if reason and reason != "Completed":
+                    return reason
+    return ""
 
 
 def _section(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

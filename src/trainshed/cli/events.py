@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +15,8 @@ from trainshed.kube.objects import Object, text
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
+    from trainshed.jobs.belongings import Belongings
+    from trainshed.jobs.jobkinds import JobKind
 
 COLUMNS = ("AGE", "TYPE", "REASON", "OBJECT", "MESSAGE")
 COLOURS = {"Warning": "yellow"}
@@ -44,17 +45,26 @@ def events(
 
 
 async def fetch(client: Client, name: str) -> list[Object]:
-    """Events of the namespace, or of the job and of whatever carries its name in front."""
-    if name:
-        reference = await target.job(client, name)
-        await reference.get(client)
-        name = reference.name
-    items = (await client.list("events", client.namespace)).items
-    return sorted((item for item in items if not name or _is_about(item, name)), key=_when)
+    """Events of the namespace, or of a job and all it owns or has owned."""
+    from trainshed.jobs import belongings, happenings
+
+    if not name:
+        return sorted((await client.list("events", client.namespace)).items, key=happenings.when)
+    reference = await target.job(client, name)
+    job = await reference.get(client)
+    return await fetch_for(client, reference.kind, job, await belongings.fetch_for(client, reference))
+
+
+async def fetch_for(client: Client, kind: JobKind, job: Object, mine: Belongings) -> list[Object]:
+    from trainshed.jobs import happenings
+
+    return happenings.of_job((await client.list("events", client.namespace)).items, kind, job, mine)
 
 
 def row(event: Object, now: datetime) -> tuple[str, ...]:
-    then = ages.parse_timestamp(_when(event))
+    from trainshed.jobs import happenings
+
+    then = ages.parse_timestamp(happenings.when(event))
     count = int(event.get("count") or 1)
     age = ages.human_age(then, now) if then else ""
     return (
@@ -64,17 +74,3 @@ def row(event: Object, now: datetime) -> tuple[str, ...]:
         f"{text(event, 'involvedObject', 'kind')}/{text(event, 'involvedObject', 'name')}",
         " ".join(text(event, "message").split()),
     )
-
-
-def _is_about(event: Object, name: str) -> bool:
-    about = text(event, "involvedObject", "name")
-    return about == name or about.startswith(f"{name}-")
-
-
-def _when(event: Object) -> str:
-    times: Iterable[str] = (
-        text(event, "lastTimestamp"),
-        text(event, "eventTime"),
-        text(event, "firstTimestamp"),
-    )
-    return next((time for time in times if time), text(event, "metadata", "creationTimestamp"))

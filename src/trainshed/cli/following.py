@@ -7,7 +7,7 @@ import contextlib
 import re
 import signal
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from trainshed.cli import console
@@ -22,6 +22,8 @@ from trainshed.kube import faults
 
 INTERRUPTED = 130
 STOP_SECONDS = 60.0
+PATIENCE_SECONDS = 3.0
+"""So long nobody wonders whether anything happens."""
 _LACKING = re.compile("waiting: (needs |no node (has|fits its node))")
 """Words of the scheduler for what will not change by waiting."""
 _QUESTION = "Stop the job? [y]es, [n]o, [d]etach (Ctrl-C again stops it): "
@@ -47,7 +49,6 @@ class _Said:
 
     news: str = ""
     restart: str = ""
-    cause: str = ""
     remedy: str = ""
     """What to say of a job that waits for what there is not; empty once said."""
 
@@ -60,14 +61,22 @@ async def to_the_end(
     remove: bool = False,
     owned: bool = True,
     remedy: str = "",
+    afterwards: str = "",
     kind: JobKind = TRAINJOB,
+    begin: Callable[[], Awaitable[str]] | None = None,
 ) -> int:
     """Print what happens until the job has ended; its exit code.
 
-    Ctrl-C asks once, then stops the job; one that is not `owned` by this command goes on without it.
-    The `remedy` is for a job that needs what there is not, however long it waits.
+    Ctrl-C asks once, then stops the job; one that is not `owned` by this command goes on without it. That
+    holds while the job begins, too: `begin` makes it, and its answer is the first news.
+    The `remedy` is for a job that needs what there is not, however long it waits; `afterwards` is said of one
+    that was stopped.
     """
     with _ctrl_c(owned) as wish:
+        if begin is not None:
+            news = await begin()
+            await wish.quiet.wait()
+            console.say(news)
         stream = following.follow(client, name, client.namespace, rank=rank, kind=kind)
         code = await _print_all(stream, kind.address(name), wish, _Said(remedy=remedy))
     if wish.outcome == "detach":
@@ -76,9 +85,9 @@ async def to_the_end(
     if wish.outcome == "leave":
         return INTERRUPTED
     if wish.outcome == "stop":
-        return await _stop(client, name)
+        return await _interrupt(client, name, afterwards)
     if remove:
-        await _stop(client, name, "deleting")
+        await _delete(client, name, "deleting")
     return code
 
 
@@ -141,12 +150,12 @@ def _say_news(news: News, said: _Said) -> None:
 
 
 def _restart(text: str, said: _Said) -> str:
-    """Each restart once, and its cause where it is another one than before."""
-    which, _, cause = text.partition(": ")
+    """Each restart once, with its cause: lines of the program may be between it and the one before."""
+    which, _, _ = text.partition(": ")
     if which == said.restart:
         return ""
-    is_known, said.restart, said.cause = cause == said.cause, which, cause
-    return which if is_known else text
+    said.restart = which
+    return text
 
 
 def say_end(name: str, summary: Summary | None) -> int:
@@ -221,15 +230,25 @@ def _decide(wish: _Wish, outcome: str) -> None:
     wish.quiet.set()
 
 
-async def _stop(client: Client, name: str, doing: str = "stopping") -> int:
-    """Delete the job and wait until its pods have ended."""
+async def _interrupt(client: Client, name: str, afterwards: str) -> int:
+    if await _delete(client, name, "stopping"):
+        console.say(f"stopped and deleted {name}{'; ' if afterwards else ''}{afterwards}")
+    return INTERRUPTED
+
+
+async def _delete(client: Client, name: str, doing: str) -> bool:
+    """Delete the job and wait until its pods have ended; whether they have."""
     console.say(f"{doing} {name}")
     try:
         await client.delete(TRAINJOBS, name, client.namespace, Delete(propagation="Foreground"))
+        waiting = asyncio.ensure_future(gone(client, TRAINJOBS, name, client.namespace))
+        if not (await asyncio.wait([waiting], timeout=PATIENCE_SECONDS))[0]:
+            console.say(f"its programs have some time to end; Ctrl-C again leaves {name} to do so by itself")
         async with asyncio.timeout(STOP_SECONDS):
-            await gone(client, TRAINJOBS, name, client.namespace)
+            await waiting
     except faults.NotFound:
         pass
     except TimeoutError:
         console.say(f"still {doing} {name}; that goes on")
-    return INTERRUPTED
+        return False
+    return True

@@ -11,7 +11,7 @@ import typer
 from trainshed.cli import console, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
-from trainshed.compose.trouble import FAILED, HERE, PROGRAM, Trouble
+from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, Trouble
 from trainshed.jobs import summary
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
@@ -64,22 +64,38 @@ def logs(
     options = LogOptions(container=container, previous=previous, timestamps=timestamps, tail_lines=tail)
     if follow:
         raise typer.Exit(_follow(where, one, rank, options))
-    if attempt is not None or (where.is_embedded and target.perform(where, lambda c: _is_silent(c, one))):
+    if attempt is not None or (where.is_embedded and _is_silent(where, one)):
         _print_kept(where, one, (rank, attempt), options)
     else:
         target.perform(where, lambda client: _print_all(client, one, rank, options))
 
 
-async def _is_silent(client: Client, one: Reference) -> bool:
+def _is_silent(where: Target, one: Reference) -> bool:
     """Whether pods are gone that could be asked: the job was deleted, has failed or is suspended.
 
-    A v1 job that has ended takes some of its pods away, and leaves others.
+    A job that has ended takes some of its pods away, and leaves others.
     """
-    there = (await client.list("pods", client.namespace, one.pods)).items
-    if not there or one.kind.family is None:
+    there, job = target.perform(where, lambda client: _found(client, one))
+    if not there or job is None:
         return not there
-    job = summary.summarize(await one.get(client), None, there)
-    return job.is_finished and len(there) < job.nodes
+    state = summary.summarize(job, None, there)
+    if one.kind.family is not None:
+        return state.is_finished and len(there) < state.nodes
+    return state.is_finished and not _ranks(where, one) <= {_part(pod) for pod in there}
+
+
+async def _found(client: Client, one: Reference) -> tuple[list[Object], Object | None]:
+    there = (await client.list("pods", client.namespace, one.pods)).items
+    return there, await client.find(one.kind.resource, one.name, client.namespace)
+
+
+def _ranks(where: Target, one: Reference) -> set[tuple[str, int]]:
+    """Those whose lines are kept, of a TrainJob's last attempt."""
+    return {(kept.note.step, kept.note.index) for kept in _kept(where, one, (None, None))}
+
+
+def _part(pod: Object) -> tuple[str, int]:
+    return summary.role_of(pod), summary.rank_of(pod)
 
 
 def _print_kept(
@@ -90,14 +106,22 @@ def _print_kept(
     if not where.is_embedded:
         raise Trouble("logs of earlier attempts are kept by a Trainshed on its own machine only", "", FAILED)
     found = _kept(where, one, wanted)
+    if not found and one.kind.family is None:
+        _refuse_rank(one, wanted[0], _kept(where, one, (None, wanted[1])))
     if not found:
         there = keptlogs.attempts(where.folder.root / "logs", where.namespace or "default", one.name)
         why = "" if there else summary.summarize(target.perform(where, one.get)).verdict
         kept = f" as asked for; kept are attempts {', '.join(map(str, there))}" if there else " yet"
         kept += f": {why}" if why else ""
-        hint = f"see what it does with {PROGRAM} describe {one.address}{HERE}"
+        hint = f"see what it does with {PROGRAM} describe {one.address}{PLACE}"
         raise Trouble(f'there are no lines of {one.kind.kind} "{one.name}"{kept}', hint, FAILED)
     _show(found, one, options)
+
+
+def _refuse_rank(one: Reference, rank: int | None, others: list[Kept]) -> None:
+    if others:
+        there = ", ".join(map(str, sorted({kept.note.index for kept in others})))
+        raise Trouble(f"{one.address} has no rank {rank}", f"it has {there}", FAILED)
 
 
 def _show(found: list[Kept], one: Reference, options: LogOptions) -> None:
@@ -113,25 +137,24 @@ def _kept(where: Target, one: Reference, wanted: tuple[int | None, int | None]) 
     from trainshed.jobs import jobkinds
 
     root, namespace = where.folder.root / "logs", where.namespace or "default"
-    if one.kind.family is None:
-        return keptlogs.find(root, namespace, one.name, *wanted)
     rank, attempt = wanted
     job = target.perform(where, lambda client: client.find(one.kind.resource, one.name, client.namespace))
-    # The pods of a v1 job have the names of those of a former job of its name.
+    # A former job of its name has left its lines, too.
     begun = summary.summarize(job).created if job else None
+    family = one.kind.family
+    if family is None:
+        return keptlogs.find(root, namespace, one.name, rank, attempt, since=begun)
     found = keptlogs.find(root, namespace, one.name, None, attempt, since=begun)
     return [
-        kept
-        for kept in found
-        if rank in (None, jobkinds.rank(one.kind.family, job, kept.note.step, kept.note.index))
+        kept for kept in found if rank in (None, jobkinds.rank(family, job, kept.note.step, kept.note.index))
     ]
 
 
 def _follow(where: Target, one: Reference, rank: int | None, options: LogOptions) -> int:
     from trainshed.cli import following
 
-    ended = target.perform(where, lambda client: _ended_silently(client, one)) if where.is_embedded else None
-    if ended is None:
+    ended = target.perform(where, lambda client: _ended(client, one)) if where.is_embedded else None
+    if ended is None or not _is_silent(where, one):
         return target.perform(where, lambda client: _follow_pods(client, one, rank))
     # Nobody can be asked for the lines any more; whoever follows wants to read them all the same.
     if found := _kept(where, one, (rank, None)):
@@ -139,12 +162,12 @@ def _follow(where: Target, one: Reference, rank: int | None, options: LogOptions
     return following.say_end(one.address, ended)
 
 
-async def _ended_silently(client: Client, one: Reference) -> Summary | None:
-    """How a job ended whose pods are gone."""
+async def _ended(client: Client, one: Reference) -> Summary | None:
+    """How a job ended; None while it has not."""
     from trainshed.jobs import belongings
 
     job = await one.get(client)
-    if not summary.summarize(job).is_finished or not await _is_silent(client, one):
+    if not summary.summarize(job).is_finished:
         return None
     return (await belongings.fetch_for(client, one)).summary(job)
 
@@ -171,7 +194,7 @@ async def _print_all(client: Client, one: Reference, rank: int | None, options: 
         console.say(f"{one.address}: {state.message}")
     refusals = [await _print_one(client, *each, options, alone=len(chosen) == 1) for each in chosen]
     if all(refusals):
-        raise Trouble(str(refusals[0]), f"see {PROGRAM} describe {one.address}{HERE}", FAILED)
+        raise Trouble(str(refusals[0]), f"see {PROGRAM} describe {one.address}{PLACE}", FAILED)
     for (member, _), refusal in zip(chosen, refusals, strict=True):
         if refusal:
             console.say(f"[{member.label}] {refusal}")

@@ -24,7 +24,7 @@ Controllers = Annotated[
     str,
     typer.Option(
         metavar="<names>",
-        help="Which ones, with commas: trainjob, jobset, v1jobs, job, scheduler, claims, podgc.",
+        help="Which ones, with commas: trainjob, jobset, v1jobs, job, scheduler, claims, podgc, nodehealth.",
     ),
 ]
 LeaseNamespace = Annotated[

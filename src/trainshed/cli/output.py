@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from trainshed.cli.options import Format
 from trainshed.compose import listening
 from trainshed.compose.statefile import ServerState
+from trainshed.kube.plaintext import one_line
 
 
 def document(value: object, form: Format) -> str:
@@ -23,7 +24,7 @@ def document(value: object, form: Format) -> str:
 def pairs(rows: Mapping[str, str]) -> str:
     """Names and values, the values in one column."""
     width = max(map(len, rows), default=0)
-    return "\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in rows.items())
+    return "\n".join(f"{name:<{width}}  {one_line(value)}".rstrip() for name, value in rows.items())
 
 
 def reach(state: ServerState) -> dict[str, str]:
@@ -38,6 +39,7 @@ def reach(state: ServerState) -> dict[str, str]:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[str, str]) -> None:
     """Print a table as wide as the terminal; a cell that is a key of `colours` gets that style."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         _plain_table([columns, *rows])
         return

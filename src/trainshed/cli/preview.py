@@ -13,7 +13,7 @@ import typer
 from trainshed.cli import output, target
 from trainshed.cli.options import DataDir, Format, Output, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
-from trainshed.compose.trouble import FAILED, HERE, PROGRAM, WRONG_USAGE, Trouble
+from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, WRONG_USAGE, Trouble
 from trainshed.kube.objects import Object, text
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _runtime(job: Object, documents: Sequence[Object], where: Target) -> Object:
     place = text(job, "metadata", "namespace")
     try:
         stored = target.perform(where, lambda client: runtimes.fetch(client, place or client.namespace))
-        hint = f"see {PROGRAM} runtimes{HERE}, or give its manifest with another -f"
+        hint = f"see {PROGRAM} runtimes{PLACE}, or give its manifest with another -f"
     except (Trouble, Failure):
         stored = runtimes.shipped()
         hint = "give its manifest with another -f, or start Trainshed where it is stored"

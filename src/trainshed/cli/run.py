@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,30 @@ import typer
 from trainshed.cli import console, invocation, starting, target
 from trainshed.cli import runoptions as options
 from trainshed.cli.options import DataDir, Verbose
-from trainshed.cli.target import Context, Kubeconfig, Namespace
+from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose import environments
-from trainshed.compose.trouble import FAILED, HERE, PROGRAM, Trouble
-from trainshed.jobs import submission
+from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, Trouble
+from trainshed.jobs import dialects, submission
 from trainshed.jobs.submission import Submission
 from trainshed.kube import faults
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
 
+_ALONE = "no framework is imported, so each node runs by itself; --framework torch has torchrun join them"
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    """What to say of a job beside what it is."""
+
+    lacking: str = ""
+    """Of a job that needs what there is not."""
+    stopped: str = ""
+    """Of one that Ctrl-C has stopped."""
+    alone: str = ""
+    """Of one whose nodes may not know of each other."""
 
 
 def run(
@@ -52,18 +66,21 @@ def run(
     """Run a script as a distributed job and follow it to its end.
 
     Ends with the exit code of the program that failed, 128 and its number for a signal; with 1 where a job
-    fails for another reason, 130 where Ctrl-C stopped it.
+    fails for another reason, 130 where Ctrl-C stopped it, which also deletes it; its lines stay.
     """
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     path = Path(script)
+    if not git:
+        options.demand_file(path)
+    used = options.framework(framework, path, git)
     wanted = Submission(
         name=options.name(name) or submission.name_for(script, _suffix()),
-        framework=options.framework(framework, path, git),
+        framework=used,
         script=script if git else options.inside(path),
         code=options.code(path, git),
         arguments=tuple(arguments or ()),
         nodes=nodes,
-        processes=processes,
+        processes=options.processes(processes, used),
         runtime=runtime,
         image=image,
         env=options.env(env),
@@ -74,26 +91,47 @@ def run(
         retries=options.retries(retries, runtime),
     )
     starting.if_needed(where)
-    # Only here: a real cluster has nothing of the kind.
-    remedy = (
-        f"run it here all the same with {invocation.command('up', '--relax')}" if where.is_embedded else ""
+    if not git and (folder := options.root(path)) != Path.cwd():
+        console.say(f"sending {folder}, as {script} is not in this folder")
+    advice = _advice(where, wanted.name)
+    if nodes > 1 and used.name == "plain" and not framework and not runtime:
+        advice = replace(advice, alone=_ALONE)
+    raise typer.Exit(target.perform(where, lambda client: _submit(client, wanted, detach, remove, advice)))
+
+
+def _advice(where: Target, name: str) -> _Advice:
+    if not where.is_embedded:  # a real cluster has nothing of the kind
+        return _Advice()
+    space = ("-n", where.namespace) if where.namespace else ()
+    return _Advice(
+        f"run it here all the same with {invocation.command('up', '--relax')}",
+        f"its lines stay: {invocation.command('logs', name, *space)}",
     )
-    raise typer.Exit(target.perform(where, lambda client: _submit(client, wanted, detach, remove, remedy)))
 
 
 def _suffix() -> str:
     return "".join(random.choices(_ALPHABET, k=4))
 
 
-async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool, remedy: str) -> int:
-    await _send(client, wanted)
-    console.say(_described(wanted))
+async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool, advice: _Advice) -> int:
+    async def begin() -> str:
+        await _send(client, wanted)
+        return "\n".join(filter(None, (_described(wanted), advice.alone)))
+
     if detach:
+        console.say(await begin())
         console.say_follow(wanted.name)
         return 0
     from trainshed.cli import following
 
-    return await following.to_the_end(client, wanted.name, remove=remove, remedy=remedy)
+    return await following.to_the_end(
+        client,
+        wanted.name,
+        remove=remove,
+        remedy=advice.lacking,
+        afterwards=advice.stopped,
+        begin=begin,
+    )
 
 
 async def _send(client: Client, wanted: Submission) -> None:
@@ -102,8 +140,12 @@ async def _send(client: Client, wanted: Submission) -> None:
     try:
         await sending.send(client, wanted, client.namespace)
     except faults.AlreadyExists as error:
-        hint = f"choose another --name, or delete it first with {PROGRAM} delete {wanted.name}{HERE}"
+        hint = f"choose another --name, or delete it first with {PROGRAM} delete {wanted.name}{PLACE}"
         raise Trouble(f"there is a job {wanted.name} already", hint, FAILED) from error
+    except faults.BadRequest as error:
+        if not (fields := dialects.unknown_fields(error)):
+            raise
+        raise Trouble(dialects.lacking(fields), dialects.UPGRADE, FAILED) from error
     except faults.Forbidden as error:
         # What a webhook says of a missing runtime is long, and does not say which ones there are.
         raise await _no_runtime(client, wanted) or error from error
@@ -118,7 +160,7 @@ async def _no_runtime(client: Client, wanted: Submission) -> Trouble | None:
         return None
     near = runtimes.suggestion(runtimes.CLUSTER, name, known)
     said = f'there is no {runtimes.CLUSTER} "{name}"{"; " + near if near else ""}'
-    return Trouble(said, f"see {PROGRAM} runtimes{HERE}", FAILED)
+    return Trouble(said, f"see {PROGRAM} runtimes{PLACE}", FAILED)
 
 
 def _described(wanted: Submission) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -32,7 +33,11 @@ def _number(least: int) -> Callable[[str | int], int]:
 
 
 Script = Annotated[
-    str, typer.Argument(metavar="<script>", help="The Python script, in or below this folder.")
+    str,
+    typer.Argument(
+        metavar="<script>",
+        help="The Python script. This folder is sent; a script elsewhere is sent with its own folder.",
+    ),
 ]
 Arguments = Annotated[
     list[str] | None, typer.Argument(metavar="[-- args]", help="Arguments of the script.", show_default=False)
@@ -46,7 +51,7 @@ Processes = Annotated[
         "--nproc-per-node",
         metavar="<number>",
         parser=_number(1),
-        help="Processes per node; torchrun decides where left out.",
+        help="Processes per node, with torch and MPI; torchrun decides where left out.",
         show_default=False,
     ),
 ]
@@ -78,7 +83,10 @@ VolumeTexts = Annotated[
 GitText = Annotated[
     str,
     typer.Option(
-        "--git", metavar="<url[@ref]>", help="Clone the code instead of sending it.", show_default=False
+        "--git",
+        metavar="<url[@ref]>",
+        help="Clone the code instead of sending it; a ref is a branch, tag or commit.",
+        show_default=False,
     ),
 ]
 Amount = Annotated[str, typer.Option(metavar="<quantity>", help="Per node.", show_default=False)]
@@ -100,12 +108,25 @@ Ttl = Annotated[
         "--ttl",
         metavar="<seconds>",
         parser=_number(0),
-        help="Remove the job so many seconds after its end.",
+        help="Remove the job so many seconds after its end; upstream's controller does not.",
         show_default=False,
     ),
 ]
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Do not follow the job.")]
 Remove = Annotated[bool, typer.Option("--rm", help="Delete the job when it has ended.")]
+
+
+def demand_file(script: Path) -> None:
+    """Whoever reads a device or a pipe may wait for ever, and nothing of it could be sent."""
+    try:
+        mode = script.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise Trouble(f"there is no script {script}", "name a file in this folder", WRONG_USAGE) from None
+    except OSError as error:
+        raise Trouble(f"cannot read {script}: {error.strerror}", "", WRONG_USAGE) from error
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "no file"
+        raise Trouble(f"{script} is {what}", "name a script in this folder", WRONG_USAGE)
 
 
 def framework(name: str, script: Path, git: str) -> Framework:
@@ -119,25 +140,48 @@ def framework(name: str, script: Path, git: str) -> Framework:
     if git:
         return FRAMEWORKS["torch"]
     try:
-        return detect(script.read_text(encoding="utf-8", errors="replace"))
-    except FileNotFoundError:
-        raise Trouble(f"there is no script {script}", "name a file in this folder", WRONG_USAGE) from None
+        return detect(_text(script), lambda path: _beside(script, path))
     except OSError as error:
         raise Trouble(f"cannot read {script}: {error.strerror}", "", WRONG_USAGE) from error
 
 
+def _beside(script: Path, path: str) -> str | None:
+    """What a program imports from there, as it will find it where it runs."""
+    file = script.resolve().parent / path
+    try:
+        return _text(file) if file.is_file() and file.resolve().is_relative_to(root(script)) else None
+    except OSError:
+        return None
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
+
+
+def processes(given: int | None, used: Framework) -> int | None:
+    if given is None or given == 1 or used.starts_several:
+        return given
+    what = "a plain program" if used.name == "plain" else f"a program of {used.name}"
+    hint = "--framework torch starts several with torchrun, or use more --nodes"
+    raise Trouble(f"{what} has one process per node, not {given}", hint, WRONG_USAGE)
+
+
+def root(script: Path) -> Path:
+    """The folder that is sent: this one, or that of a script which lies elsewhere."""
+    full, here = script.resolve(), Path.cwd()
+    return here if full.is_relative_to(here) else full.parent
+
+
 def inside(script: Path) -> str:
     """The script as seen from the root of what is sent."""
-    full, here = script.resolve(), Path.cwd()
-    return full.relative_to(here).as_posix() if full.is_relative_to(here) else full.name
+    return script.resolve().relative_to(root(script)).as_posix()
 
 
 def code(script: Path, git: str) -> Code:
     if git:
         return repository(git)
-    full, here = script.resolve(), Path.cwd()
     try:
-        return Sent(bundle.collect(here if full.is_relative_to(here) else full.parent))
+        return Sent(bundle.collect(root(script), inside(script)))
     except bundle.CannotBundle as error:
         raise Trouble(str(error), error.hint, FAILED) from error
 

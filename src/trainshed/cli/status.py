@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import platform
 
 from trainshed import __version__
 from trainshed.cli import invocation, output
 from trainshed.cli.options import DataDir, Format, Output, Verbose, folder_of
-from trainshed.compose import lifecycle, modes
+from trainshed.compose import health, lifecycle, modes, settings
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.lifecycle import Found
 from trainshed.compose.parts import AGENT, BACKEND, OPERATOR, Part
+from trainshed.compose.settings import Choices
 from trainshed.compose.statefile import ServerState, State
 from trainshed.compose.trouble import HERE, PROGRAM, Trouble
 
@@ -36,7 +38,9 @@ def _print(folder: DataFolder, found: Found, runs: bool | None, form: Format) ->
         print(output.document({"running": runs, **_body(folder, found)}, form))
     elif found.server is None:
         running = "not known" if runs is None else "no"
-        print(output.pairs({"running": running, "data folder": str(folder.root), **_others(folder, found)}))
+        log = {"log": str(folder.log)} if os.path.exists(folder.log) else {}  # it may tell why
+        rows = {"running": running, "data folder": str(folder.root), **log, **_others(folder, found)}
+        print(output.pairs(rows))
     else:
         print(output.pairs(_rows(folder, found, found.server)))
 
@@ -53,6 +57,10 @@ def _body(folder: DataFolder, found: Found) -> dict[str, object]:
         "versions": {"trainshed": __version__, "python": python},
     }
     if server is not None:
+        trouble = health.obstacle(server)
+        body["ready"] = not trouble
+        if trouble:
+            body["trouble"] = trouble
         body["address"] = {"url": server.url, "host": server.host, "port": server.port}
         pids = {str(name): state.process.pid for name, state in found.others.items()}
         body["pids"] = {"apiserver": server.process.pid, **pids}
@@ -76,6 +84,7 @@ def _part_body(folder: DataFolder, part: Part, state: State | None) -> dict[str,
 def _rows(folder: DataFolder, found: Found, server: ServerState) -> dict[str, str]:
     return {
         "running": f"yes, since {server.started} (process {server.process.pid})",
+        **({"ready": f"no, {trouble}"} if (trouble := health.obstacle(server)) else {}),
         "address": server.url,
         **output.reach(server),
         **_others(folder, found),
@@ -94,7 +103,8 @@ def _others(folder: DataFolder, found: Found) -> dict[str, str]:
 
 def _part_row(folder: DataFolder, part: Part, state: State | None) -> str:
     if state is None:
-        wanted = ("up", "--backend") if part is BACKEND else ("up",)
+        is_unwanted = part is BACKEND and not settings.wants_backend(folder, Choices())
+        wanted = ("up", "--backend") if is_unwanted else ("up",)
         return f"not running; start it with {invocation.command(*wanted)}"
     where = f", {state.url}" if state.url else ""
     older = "" if state.version == __version__ else f", version {state.version}"

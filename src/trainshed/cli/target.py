@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from trainshed.cli import invocation
 from trainshed.cli.options import folder_of
 from trainshed.compose.datafolder import DataFolder
-from trainshed.compose.trouble import CANNOT_START, FAILED, HERE, PROGRAM, WRONG_USAGE, Trouble
+from trainshed.compose.trouble import (
+    CANNOT_START,
+    CLUSTER,
+    FAILED,
+    HERE,
+    PROGRAM,
+    WRONG_USAGE,
+    Trouble,
+    unreadable,
+)
 from trainshed.kinds.kubeflow.families import FAMILIES
 
 if TYPE_CHECKING:
@@ -61,6 +71,7 @@ class Target:
 
 
 def chosen(data_dir: Path | None, kubeconfig: Path | None, context: str, namespace: str) -> Target:
+    invocation.remember_target(kubeconfig, context, namespace)
     return Target(folder_of(data_dir), kubeconfig, context, namespace)
 
 
@@ -69,13 +80,15 @@ def perform(target: Target, work: Callable[[Client], Awaitable[T]]) -> T:
     # Imported here: the help texts of all commands must not wait for the network's machinery.
     import asyncio
 
-    from trainshed.client.failures import Failure
+    from trainshed.client.failures import Failure, UnknownKind
     from trainshed.kube.faults import Fault
 
     try:
         return asyncio.run(_with_client(target, work))
     except Fault as fault:
         raise refused(fault, target) from fault
+    except UnknownKind as unknown:
+        raise Trouble(str(unknown), "the server is there, and does not serve this kind", FAILED) from unknown
     except Failure as failure:
         hint = f"start it with {PROGRAM} up{HERE}" if target.is_embedded else "check --kubeconfig"
         raise Trouble(str(failure), hint, CANNOT_START) from failure
@@ -111,7 +124,8 @@ def absent(fault: Fault, target: Target) -> Trouble:
         return Trouble(str(fault), "", FAILED)
     command, is_wide = kind[1], kind[0].startswith("Cluster")
     place = f" in namespace {target.namespace}" if target.namespace and not is_wide else ""
-    return Trouble(f'there is no {kind[0]} "{fault.name}"{place}', f"see {PROGRAM} {command}{HERE}", FAILED)
+    hint = f"see {PROGRAM} {command}{CLUSTER}"
+    return Trouble(f'there is no {kind[0]} "{fault.name}"{place}', hint, FAILED)
 
 
 def _no_namespace(name: str, target: Target) -> Trouble:
@@ -140,6 +154,13 @@ def _warn(said: str) -> None:
 def _path(target: Target) -> Path | None:
     if not target.is_embedded:
         return target.kubeconfig
-    if not target.folder.kubeconfig.exists():
-        raise Trouble("the control plane was never started here", f"start it with {PROGRAM} up{HERE}")
-    return target.folder.kubeconfig
+    path = target.folder.kubeconfig
+    try:
+        path.open("rb").close()
+    except (FileNotFoundError, NotADirectoryError):
+        raise Trouble(
+            "the control plane was never started here", f"start it with {PROGRAM} up{HERE}"
+        ) from None
+    except OSError as error:
+        raise unreadable(error, path) from error
+    return path

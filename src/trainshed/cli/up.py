@@ -20,7 +20,7 @@ from trainshed.compose.lifecycle import Wish
 from trainshed.compose.listening import Listen
 from trainshed.compose.settings import Choices
 from trainshed.compose.statefile import ServerState
-from trainshed.compose.trouble import Trouble
+from trainshed.compose.trouble import WRONG_USAGE, Trouble
 
 
 class Runner(enum.StrEnum):
@@ -37,7 +37,7 @@ def _port(text: str) -> int:
 
 def _file(text: str) -> Path:
     if not text:
-        raise typer.BadParameter("the name of a file is needed")
+        raise typer.BadParameter("the name of a file is needed; --no-config forgets the last one")
     return Path(text).expanduser().absolute()
 
 
@@ -80,6 +80,9 @@ Config = Annotated[
         show_default="config.toml in the data folder",
     ),
 ]
+NoConfig = Annotated[
+    bool, typer.Option("--no-config", help="Forget the file that --config named.", show_default=False)
+]
 ServerOnly = Annotated[
     bool, typer.Option("--server-only", help="Only the API: nothing acts on objects, no pod runs.")
 ]
@@ -96,6 +99,7 @@ def up(
     relax: Relax = None,
     runner: RunnerOption = None,
     config: Config = None,
+    no_config: NoConfig = False,
     server_only: ServerOnly = False,
     backend: BackendOption = None,
     data_dir: DataDir = None,
@@ -104,9 +108,8 @@ def up(
     """Start the API server, operator, node agent and REST backend."""
     listen = Listen(None if bind is None else listening.host(bind), port)
     folder = folder_of(data_dir)
-    choices = Choices(
-        None if config is None else str(config), relax, None if runner is None else runner.value, backend
-    )
+    chosen = None if runner is None else runner.value
+    choices = Choices(_config(config, no_config), relax, chosen, backend)
     wish = Wish((parts.SERVER,) if server_only else parts.ALL, choices, terminal=foreground)
     telling = _Telling(folder, wish, _has_backend(folder))
     if foreground:
@@ -115,6 +118,12 @@ def up(
         found = lifecycle.start(folder, listen, telling.ready, wish)
     if found is not None:
         telling.tell("already running", found, invocation.command("down"))
+
+
+def _config(named: Path | None, none: bool) -> str | None:
+    if none and named is not None:
+        raise Trouble("--config and --no-config exclude each other", "leave one out", WRONG_USAGE)
+    return "" if none else None if named is None else str(named)
 
 
 def _has_backend(folder: DataFolder) -> bool:

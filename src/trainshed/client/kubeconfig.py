@@ -173,7 +173,7 @@ def load(
     """What kubectl would use: `path`, else KUBECONFIG, else ~/.kube/config, else the pod of this process."""
     env = os.environ if env is None else env
     candidates = [Path(path)] if path else _candidates(env)
-    files = [file for file in candidates if path or file.exists()]
+    files = [file for file in candidates if path or _may_be_there(file)]
     if files:
         return _chosen(_merged(files), context)
     if env.get("KUBERNETES_SERVICE_HOST") and not path:
@@ -203,6 +203,14 @@ def _candidates(env: Mapping[str, str]) -> list[Path]:
         return listed
     home = env.get("HOME")
     return [(Path(home) if home else Path.home()) / ".kube" / "config"]
+
+
+def _may_be_there(file: Path) -> bool:
+    """Where we may not even look, reading it says why."""
+    try:
+        return file.exists()
+    except OSError:
+        return True
 
 
 def _merged(files: Sequence[Path]) -> _Merged:

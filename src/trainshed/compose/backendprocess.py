@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainshed.backend.settings import Settings
-from trainshed.client import kubeconfig
 from trainshed.client.client import Client
 from trainshed.compose import backendsettings, companion, parts, reconcilemetrics
 from trainshed.compose.orders import Order
@@ -26,7 +25,7 @@ async def live(client: Client, order: Order, ready: Ready) -> None:
     from trainshed.backend import serving
 
     _keep_private(order.folder.access_log)
-    config = kubeconfig.load(order.folder.kubeconfig)
+    config = companion.nearby(order.folder)
     with socket.socket(fileno=order.listener) as listener:
         await serving.serve(settings_of(order), config, listener, ready, _certificate(order))
 

@@ -74,7 +74,7 @@ def _settings(config: Path | None) -> Settings:
         body: dict[str, JSON] = tomllib.loads(config.read_text(encoding="utf-8"))
         return backendsettings.parsed(body.get("backend", {}))
     except OSError as error:
-        raise trouble.unreadable(error, config) from error
+        raise trouble.unreadable(error, config, "name another file with --config") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Trouble(f"{config} is not TOML: {error}", "see https://toml.io", WRONG_USAGE) from error
     except ValueError as error:

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uvloop
 
@@ -22,6 +22,7 @@ from trainshed.aio.tasks import Tasks
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
+from trainshed.client.kubeconfig import Config
 from trainshed.client.retries import Patience
 from trainshed.compose import partprocess, processes, settings, statefile, trouble, vigil
 from trainshed.compose.datafolder import DataFolder
@@ -110,7 +111,7 @@ class _Companion:
         try:
             await self._await_server()
             read = _read(folder)
-            config = kubeconfig.load(folder.kubeconfig)
+            config = nearby(folder)
             async with Client.connect(config, patience=NEARBY) as client, Tasks() as tasks:
                 tasks.start("follow the server", self._follow(read))
                 await self.live(client, self.order, self._announce)
@@ -190,6 +191,12 @@ def refusal(error: Exception) -> Exception:
 
 def _first(error: Exception) -> Exception:
     return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
+
+
+def nearby(folder: DataFolder) -> Config:
+    """The way to the server past TLS; the folder is the one we are in, as longer paths may not fit."""
+    config = kubeconfig.load(folder.kubeconfig)
+    return replace(config, server=f"unix:{folder.door.name}") if folder.door.exists() else config
 
 
 def _read(folder: DataFolder) -> bytes:

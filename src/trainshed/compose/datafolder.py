@@ -40,6 +40,11 @@ class DataFolder:
         return self.log_of("server")
 
     @property
+    def door(self) -> Path:
+        """Where the other parts reach the server, past TLS."""
+        return self.root / "server.sock"
+
+    @property
     def config(self) -> Path:
         """The user's settings, where there are any."""
         return self.root / "config.toml"

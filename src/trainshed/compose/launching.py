@@ -17,7 +17,7 @@ from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.interrupts import Noted
 from trainshed.compose.orders import Order
 from trainshed.compose.partprocess import READY, START_SECONDS
-from trainshed.compose.parts import BACKEND, Part
+from trainshed.compose.parts import BACKEND, SERVER, Part
 from trainshed.compose.trouble import Trouble
 
 END_SECONDS = 15.0
@@ -47,6 +47,7 @@ def launch(part: Part, order: Order, *, terminal: bool = False) -> Launched:
                 stderr=output,
                 pass_fds=kept,
                 start_new_session=True,
+                env=_environment(part),
             )
     except OSError as error:
         os.close(reading)
@@ -54,6 +55,11 @@ def launch(part: Part, order: Order, *, terminal: bool = False) -> Launched:
     finally:
         os.close(writing)
     return Launched(part, child, reading)
+
+
+def _environment(part: Part) -> dict[str, str]:
+    """Threads of the server get no memory of their own, of which each would keep a part that nobody uses."""
+    return {"MALLOC_ARENA_MAX": "1", **os.environ} if part is SERVER else {**os.environ}
 
 
 def await_ready(launched: Sequence[Launched], note: Noted, folder: DataFolder) -> bool:

@@ -106,7 +106,7 @@ def bubblewrap() -> Finding:
 def sandboxes(folder: DataFolder) -> Finding:
     found = capabilities.probe_sandbox(capabilities.nearest_existing(folder.root))
     if found.trouble:
-        meaning = "pods run as plain processes, without addresses and files of their own"
+        meaning = "pods run as plain processes that share ports and files: jobs may collide"
         return Finding("sandboxes", "missing", found.trouble, meaning, "see user namespaces above")
     if not found.has_overlays:
         meaning = "containers cannot write outside their volumes, /tmp and new folders"
@@ -187,9 +187,8 @@ def config(folder: DataFolder) -> Finding:
     """Whether the settings can be read, and the environments they name are there."""
     mode = modes.read(folder)
     if mode.trouble:
-        return Finding(
-            "settings", "limited", mode.trouble, "nothing can be started with them", "correct the file"
-        )
+        meaning, fix = "nothing can be started with them", mode.hint or "correct the file"
+        return Finding("settings", "missing", mode.trouble, meaning, fix, essential=True)
     missing = modes.absent_images(mode.settings)
     if missing:
         fix = "make the environment, or correct its path"

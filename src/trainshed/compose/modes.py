@@ -20,7 +20,7 @@ from trainshed.runner.settings import Settings
 _RUNNERS: Final = {
     "auto": "auto: sandboxes where possible, else plain processes",
     "sandbox": "sandbox",
-    "process": "process: plain processes, without addresses and files of their own",
+    "process": "process: plain processes that share ports and files: jobs may collide",
 }
 _RELAXED: Final = "relaxed: pods run here whatever they request (up --no-relax ends that)"
 _STRICT: Final = "strict: pods wait for what they request (up --relax ignores it)"
@@ -34,6 +34,8 @@ class Mode:
     """The file that was read; empty where there is none."""
     trouble: str = ""
     """Why the settings cannot be read, where they cannot."""
+    hint: str = ""
+    """What to do about that, where it is known."""
 
     def rows(self, running: Mapping[PartName, State]) -> dict[str, str]:
         """For people; told of parts that were started with other settings."""
@@ -66,7 +68,7 @@ def read(folder: DataFolder) -> Mode:
     except OSError as error:  # a folder that is not ours
         return Mode(Settings(), config, unreadable(error, folder.config).message)
     except Trouble as trouble:
-        return Mode(Settings(), config, trouble.message)
+        return Mode(Settings(), config, trouble.message, trouble.hint)
     return Mode(chosen, config)
 
 

@@ -10,6 +10,7 @@ from trainshed.compose.trouble import WRONG_USAGE, Trouble
 from trainshed.controllers.claims.reconcile import controller as claims
 from trainshed.controllers.job.reconcile import controller as job
 from trainshed.controllers.jobset.reconcile import controller as jobset
+from trainshed.controllers.nodehealth.reconcile import controller as nodehealth
 from trainshed.controllers.podgc.reconcile import controller as podgc
 from trainshed.controllers.scheduler.reconcile import controller as scheduler
 from trainshed.controllers.trainjob.reconcile import controller as trainjob
@@ -17,7 +18,7 @@ from trainshed.controllers.v1jobs import settings as v1settings
 from trainshed.controllers.v1jobs.reconcile import controllers as v1jobs
 from trainshed.loop.controller import Controller
 
-NAMES = ("trainjob", "jobset", "v1jobs", "job", "scheduler", "claims", "podgc")
+NAMES = ("trainjob", "jobset", "v1jobs", "job", "scheduler", "claims", "podgc", "nodehealth")
 
 
 def chosen(names: Sequence[str] = NAMES, *, relax: bool = False) -> list[Controller]:
@@ -46,4 +47,6 @@ def _made(name: str, relax: bool) -> tuple[Controller, ...]:
             return (claims(),)
         case "podgc":
             return (podgc(),)
+        case "nodehealth":
+            return (nodehealth(),)
     raise Trouble(f"there is no controller {name!r}", f"there are {', '.join(NAMES)}", WRONG_USAGE)

@@ -95,18 +95,25 @@ def _name(pid: int) -> str:
 
 
 def _answers_like_us(host: str, port: int) -> bool:
+    _, answer = ask(host, port, "/version")
+    return b"+trainshed" in answer
+
+
+def ask(host: str, port: int, path: str) -> tuple[int, bytes]:
+    """Status and start of an answer to a question everybody may ask; zero and nothing without one."""
     import http.client
     import ssl
 
-    # Nothing is sent but a question everybody may ask, so it does not matter who answers.
+    # Nothing secret is sent, so it does not matter who answers.
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     asked = http.client.HTTPSConnection(reachable, port, context=trusting, timeout=_ASK_SECONDS)
     try:
-        asked.request("GET", "/version")
-        return b"+trainshed" in asked.getresponse().read(4096)
+        asked.request("GET", path)
+        answer = asked.getresponse()
+        return answer.status, answer.read(4096)
     except (OSError, http.client.HTTPException, ValueError):
-        return False
+        return 0, b""
     finally:
         asked.close()

@@ -46,7 +46,7 @@ def run(folder: DataFolder, listen: Listen, ready: Callable[[ServerState], None]
         ready(state)
 
     host, port = listen.address
-    settings = server.ServerSettings(folder.root, folder.cache, host, port, schemas)
+    settings = server.ServerSettings(folder.root, folder.cache, host, port, folder.door, schemas)
     try:
         server.serve(settings, announce)
     except server.CannotListen as error:

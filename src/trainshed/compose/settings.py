@@ -32,7 +32,7 @@ from trainshed.apiserver.access import privatefiles
 from trainshed.compose import backendsettings, trouble
 from trainshed.compose.datafolder import DataFolder
 from trainshed.compose.parts import BACKEND, OPERATOR, Part
-from trainshed.compose.trouble import WRONG_USAGE, Trouble
+from trainshed.compose.trouble import HERE, PROGRAM, WRONG_USAGE, Trouble
 from trainshed.kube import names, quantities
 from trainshed.kube.objects import JSON, Object
 from trainshed.runner.settings import Effect, ImageRule, RunnerName, Settings, SimulatedNode, Taint
@@ -40,6 +40,9 @@ from trainshed.runner.settings import Effect, ImageRule, RunnerName, Settings, S
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([0-9]{1,6})([smhd])")
 _TAINT = re.compile(r"([^=:]+)(?:=([^:]*))?:([A-Za-z]+)")
+_ANOTHER = (
+    f"name another with {PROGRAM} up --config <file>{HERE}, or none with {PROGRAM} up --no-config{HERE}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class Choices:
     """What was said on the command line; None where nothing was."""
 
     config: str | None = None
+    """Empty for no file but the data folder's own."""
     relax: bool | None = None
     runner: str | None = None
     backend: bool | None = None
@@ -60,7 +64,7 @@ def chosen(folder: DataFolder, choices: Choices) -> tuple[Choices, Settings]:
     """The settings that count now, and the choices to remember. Raises `Trouble` naming file and key."""
     kept = choices.over(_remembered(folder))
     path = Path(kept.config) if kept.config else folder.config
-    found = read(path) if kept.config or path.exists() else Settings()
+    found = read(path, bool(kept.config)) if kept.config or path.exists() else Settings()
     if kept.relax is not None:
         found = replace(found, relax=kept.relax)
     if kept.runner is not None:
@@ -87,7 +91,7 @@ def backend_table(folder: DataFolder, choices: Choices | None = None) -> Object:
     """The table [backend] of the file that counts. Raises `Trouble`."""
     named = (choices or Choices()).over(_remembered(folder)).config
     path = Path(named) if named else folder.config
-    found: Object = _table(path).get("backend", {}) if named or path.exists() else {}
+    found: Object = _table(path, bool(named)).get("backend", {}) if named or path.exists() else {}
     return found
 
 
@@ -102,20 +106,22 @@ def digest(settings: Settings, part: Part, backend: Object | None = None) -> str
     return hashlib.sha256(msgspec.json.encode(concern)).hexdigest()[:12]
 
 
-def read(path: Path) -> Settings:
-    """The settings of a file. Raises `Trouble`: one line, with the file and the key."""
-    body = _table(path)
+def read(path: Path, is_named: bool = False) -> Settings:
+    """The settings of a file, one of the data folder or one that was named. Raises `Trouble`: one line, with
+    the file and the key.
+    """
+    body = _table(path, is_named)
     try:
         return parsed(body)
     except ValueError as error:
         raise Trouble(f"{path}: {error}", code=WRONG_USAGE) from error
 
 
-def _table(path: Path) -> Object:
+def _table(path: Path, is_named: bool = False) -> Object:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise trouble.unreadable(error, path) from error
+        raise trouble.unreadable(error, path, _ANOTHER if is_named else "") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Trouble(f"{path} is not TOML: {error}", "see https://toml.io", WRONG_USAGE) from error
 

@@ -12,10 +12,10 @@ import uvloop
 
 from trainshed.client import kubeconfig
 from trainshed.client.client import Client
-from trainshed.client.failures import Failure
+from trainshed.client.failures import ConnectionFailure, Failure
 from trainshed.compose import companion, operators, reconcilemetrics
 from trainshed.compose.trouble import Trouble
-from trainshed.kube.faults import Fault
+from trainshed.kube.faults import Fault, Forbidden
 from trainshed.loop import running
 from trainshed.loop.controller import Controller
 from trainshed.loop.passes import Passes
@@ -53,10 +53,23 @@ async def _run(
     async with client, AsyncExitStack() as stack:
         if cluster.metrics_port is not None:
             await stack.enter_async_context(await _metrics(passes, cluster.metrics_port))
-        lease = f"{cluster.lease_namespace or client.namespace}/{LEASE}"
+        namespace = cluster.lease_namespace or client.namespace
+        await _check_lease(client, namespace)
+        lease = f"{namespace}/{LEASE}"
         await running.run(
             client, controllers, identity=operators.identity(), lease=lease, ready=ready, passes=passes
         )
+
+
+async def _check_lease(client: Client, namespace: str) -> None:
+    """Without its namespace there never is a lease, and nobody would ever lead."""
+    try:
+        found = await client.find("namespaces", namespace)
+    except (Forbidden, ConnectionFailure):
+        return  # not for us to see, or the server is still to come
+    if found is None:
+        why = f'the namespace "{namespace}" does not exist, and the Lease of the operator would be in it'
+        raise Trouble(why, "create it, or name another one with --lease-namespace")
 
 
 async def _metrics(passes: Passes, port: int) -> asyncio.Server:

@@ -11,6 +11,8 @@ FAILED, WRONG_USAGE, CANNOT_START = 1, 2, 3
 
 PROGRAM, HERE = "{trainshed}", "{here}"
 """In a hint: the command as it was typed, and the option that leads to the same data folder."""
+CLUSTER, PLACE = "{cluster}", "{place}"
+"""The options that lead to the same cluster, wherever it is; and to the same namespace in it."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_RIGHT = (errno.EACCES, errno.EPERM)
@@ -35,24 +37,26 @@ def read(line: str) -> Trouble:
     return Trouble(str(message), str(hint), int(code))
 
 
-def from_os(error: OSError, path: Path) -> Trouble:
-    """An operating system's refusal to make or write something at `path`."""
+def from_os(error: OSError, path: Path, advice: str = _OTHER_FOLDER) -> Trouble:
+    """An operating system's refusal to make or write something at `path`; `advice` is how to avoid it."""
     why = error.strerror or str(error)
     if error.errno in _NO_SPACE:
         return Trouble(f"no space left for {path} ({why})", "free some space and try again")
     if error.errno == errno.EROFS:
-        return Trouble(f"cannot write {path} ({why})", f"its disk is mounted read-only; {_OTHER_FOLDER}")
+        return Trouble(f"cannot write {path} ({why})", f"its disk is mounted read-only; {advice}")
     if error.errno in _NO_RIGHT:
-        return Trouble(f"cannot write {path} ({why})", f"{_owner(path)}, or {_OTHER_FOLDER}")
+        return Trouble(f"cannot write {path} ({why})", f"{_owner(path)}, or {advice}")
     if error.errno == errno.EISDIR:
         return Trouble(f"{path} is a folder where a file belongs", "move it away and try again")
-    return Trouble(f"cannot use {path} ({why})", _OTHER_FOLDER)
+    return Trouble(f"cannot use {path} ({why})", advice)
 
 
-def unreadable(error: OSError, path: Path) -> Trouble:
-    """An operating system's refusal to read something at `path`."""
-    hint = _owner(path) if error.errno in _NO_RIGHT else "check the disk it lies on"
-    return Trouble(f"cannot read {path} ({error.strerror or error})", f"{hint}, or {_OTHER_FOLDER}")
+def unreadable(error: OSError, path: Path, advice: str = "") -> Trouble:
+    """An operating system's refusal to read something at `path`; `advice` is how to go on without it."""
+    message = f"cannot read {path} ({error.strerror or error})"
+    if error.errno in _NO_RIGHT:
+        return Trouble(message, f"{_owner(path)}, or {advice or _OTHER_FOLDER}")
+    return Trouble(message, advice or f"check the disk it lies on, or {_OTHER_FOLDER}")
 
 
 def _owner(path: Path) -> str:

@@ -12,6 +12,7 @@ from trainshed.client.client import Client
 from trainshed.client.failures import UnknownKind
 from trainshed.client.requests import Delete, Resource, Validation, Where, Write
 from trainshed.jobs.manifests import Document
+from trainshed.kinds.kubeflow.families import LATER_MPI, MPI
 from trainshed.kube import conditions, faults
 from trainshed.kube.objects import Object, copied, dig, text
 
@@ -87,7 +88,8 @@ def called(obj: Object) -> str:
     """How kubectl calls an object: `configmap/code`, `pytorchjob.kubeflow.org/train`."""
     group = str(obj.get("apiVersion") or "").rpartition("/")[0]
     kind = str(obj.get("kind")).lower()
-    return f"{kind}{'.' if group else ''}{group}/{text(obj, 'metadata', 'name')}"
+    name = text(obj, "metadata", "name")
+    return f"{kind}{'.' if group else ''}{group}{'/' if name else ''}{name}"
 
 
 def flaw(document: Document, how: How) -> str:
@@ -155,7 +157,9 @@ class Applier:
             raise faults.Conflict("it is being deleted; apply it again when it is gone")
         after = await self._send(obj, place)
         await self._note(after)
-        return f"{verb(before, after)}{' (dry run)' if self._how.dry_run else ''}"
+        elsewhere = text(after, "metadata", "namespace")
+        where = f" in namespace {elsewhere}" if elsewhere not in ("", self._client.namespace) else ""
+        return f"{verb(before, after)}{where}{' (dry run)' if self._how.dry_run else ''}"
 
     async def _send(self, obj: Object, place: str | None) -> Object:
         how = self._how
@@ -207,6 +211,8 @@ async def _established(client: Client, name: str) -> None:
 async def _similar(client: Client, obj: Object) -> str:
     """What may have been meant by a kind that is not there."""
     wanted = str(obj["kind"])
+    if (text(obj, "apiVersion"), wanted) == (LATER_MPI, MPI.kind):
+        return "trainshed convert makes a TrainJob of it"
     known = {entry.resource.kind: entry.resource for entry in await client.discovery.entries()}
     near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.75)
     if not near:

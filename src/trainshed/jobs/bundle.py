@@ -19,6 +19,8 @@ MOST_BYTES = 900 * 1024
 MOST_FILES = 2000
 IGNORE_FILE = ".trainshedignore"
 _NEVER = ("__pycache__", "*.pyc", "node_modules", "venv", "*.egg-info")
+_STORE, _KEY = "store/store.db", "pki/ca.key"
+"""What a data folder of ours is known by: there are keys and tokens in it, which are nobody's code."""
 
 
 class CannotBundle(Exception):
@@ -54,17 +56,13 @@ class Bundle:
         return total.hexdigest()
 
 
-def collect(folder: Path) -> Bundle:
-    """The files of a folder, smallest set first: what git knows or would, else all that is not hidden."""
-    names = sorted(_chosen(folder))
+def collect(folder: Path, script: str) -> Bundle:
+    """The files of a folder: what git knows or would, else all that is not hidden; the script in any case."""
+    names = sorted({script, *_chosen(folder)})
     total = _check(folder, names)
     if total > MOST_BYTES:
         raise _too_large(folder, names, total)
     return Bundle(tuple(_read(folder, name) for name in names))
-
-
-def single(script: Path) -> Bundle:
-    return Bundle((_read(script.parent, script.name),))
 
 
 def keys(bundle: Bundle) -> list[tuple[str, File]]:
@@ -99,9 +97,16 @@ def items(bundle: Bundle) -> list[Object]:
 
 def _chosen(folder: Path) -> Iterator[str]:
     ignored = [*_NEVER, *_ignore_lines(folder)]
-    for name in _git_files(folder) or _walk(folder):
-        if not _matches(name, ignored) and (folder / name).is_file():
+    names = _git_files(folder) or [*_walk(folder)]
+    ours = tuple(_beside(_STORE, names) & _beside(_KEY, names))
+    for name in names:
+        if not _matches(name, ignored) and not name.startswith(ours) and (folder / name).is_file():
             yield name
+
+
+def _beside(mark: str, names: Sequence[str]) -> set[str]:
+    """The folders in which this path is found, with a slash at their end."""
+    return {name.removesuffix(mark) for name in names if f"/{name}".endswith(f"/{mark}")}
 
 
 def _ignore_lines(folder: Path) -> list[str]:
@@ -178,3 +183,8 @@ def _read(folder: Path, name: str) -> File:
 def _is_key(text: str) -> bool:
     allowed = all(character.isascii() and (character.isalnum() or character in "-_.") for character in text)
     return allowed and 0 < len(text) <= 253 and text not in (".", "..")
+
+
+def copied(volume: str, target: str) -> str:
+    """Shell text that copies the files out of a volume; what begins with `..` is the kubelet's own."""
+    return f"cp -RL {volume}/. {target}/ && rm -rf {target}/..?*"

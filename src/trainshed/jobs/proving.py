@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from trainshed.client.client import Client
-from trainshed.client.failures import Failure
+from trainshed.client.failures import Failure, UnknownKind
 from trainshed.client.requests import LogOptions, Where
 from trainshed.controllers.v1jobs import naming
 from trainshed.jobs import jobkinds
@@ -39,11 +39,14 @@ _ENDS: Final = {"Succeeded": "Succeeded", "Complete": "Succeeded", "Failed": "Fa
 async def namespace(client: Client) -> AsyncIterator[str]:
     """A namespace that is gone, with everything in it, when the work is done."""
     name = f"prove-{secrets.token_hex(3)}"
-    await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    wanted: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    making = asyncio.create_task(client.create(wanted))
     try:
+        await asyncio.shield(making)
         yield name
-    finally:
+    finally:  # whoever gives up while it is made does not know whether it is there
         with contextlib.suppress(faults.NotFound):
+            await making
             await client.delete("namespaces", name)
 
 
@@ -55,7 +58,7 @@ async def prove_all(
 
     async def one(case: Case) -> Proof:
         async with turns:
-            return await prove(client, case, say)
+            return await _tried(client, case, say)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -65,6 +68,17 @@ async def prove_all(
     except* (faults.Fault, Failure) as refused:
         raise refused.exceptions[0] from None
     return [task.result() for task in tasks]
+
+
+async def _tried(client: Client, case: Case, say: Callable[[str], None]) -> Proof:
+    """What is wrong with one job keeps no other from its proof."""
+    try:
+        return await prove(client, case, say)
+    except UnknownKind:
+        version = text(case.job, "apiVersion")
+        return Proof(case.name, (), skipped=f"{version} is converted, but not served here")
+    except faults.Fault as fault:
+        return Proof(case.name, (), (f"it could not be run: {fault}",))
 
 
 async def prove(client: Client, case: Case, say: Callable[[str], None], seconds: float = SECONDS) -> Proof:
@@ -93,13 +107,12 @@ async def _run(
     say(f"running {kind.kind} {text(job, 'metadata', 'name')}")
     for document in documents:
         await client.create(document, place)
-    try:
-        name = text(job, "metadata", "name")
-        end = await _end(client, kind, name, place, len(case.members), seconds)
-        return Run(await _reports(client, case, kind, place), end)
-    finally:
-        for document in reversed(documents):
-            await _remove(client, document, place, seconds)
+    name = text(job, "metadata", "name")
+    end = await _end(client, kind, name, place, len(case.members), seconds)
+    found = Run(await _reports(client, case, kind, place), end)
+    for document in reversed(documents):
+        await _remove(client, document, place, seconds)
+    return found
 
 
 def _kind(job: Object) -> JobKind:

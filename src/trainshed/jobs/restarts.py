@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from trainshed.kinds.core import podstates
 from trainshed.kube import conditions, owners
 from trainshed.kube.objects import Object, dig, text
 
@@ -25,17 +26,14 @@ def total(jobset: Object | None, jobs: Sequence[Object], pods: Sequence[Object])
 
 
 def of_containers(pods: Iterable[Object]) -> int:
-    return sum(
-        int(status.get("restartCount") or 0)
-        for pod in pods
-        for part in ("initContainerStatuses", "containerStatuses")
-        for status in dig(pod, "status", part) or []
-    )
+    """In place; one to come counts, as it does in the words that tell of it."""
+    return sum(map(podstates.restarts_begun, pods))
 
 
 def _of_job(job: Object, pods: Sequence[Object]) -> int:
     replaced = _replaced(job)
-    in_place = of_containers(pods)
+    done = sum(map(podstates.restarts, pods))
+    in_place = min(of_containers(pods), max(done, _limit(job)))  # beyond its limit it gives up instead
     return max(in_place, 0 if replaced else _given_up_after(job)) + replaced
 
 
@@ -52,5 +50,9 @@ def _given_up_after(job: Object) -> int:
     in_place = text(job, "spec", "template", "spec", "restartPolicy") == "OnFailure"
     if not in_place or end.get("reason") != "BackoffLimitExceeded":
         return 0
+    return _limit(job)
+
+
+def _limit(job: Object) -> int:
     limit = dig(job, "spec", "backoffLimit")
     return max(1, _BACKOFF_LIMIT if limit is None else int(limit))

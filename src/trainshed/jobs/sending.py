@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 
 from trainshed.client.client import Client
-from trainshed.jobs import submission
+from trainshed.jobs import spoken, submission
+from trainshed.jobs.dialects import NEWEST, unknown_fields
+from trainshed.jobs.spoken import STRICT
 from trainshed.jobs.submission import Submission
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
@@ -17,7 +19,7 @@ async def send(client: Client, wanted: Submission, namespace: str) -> Object:
     if code is not None:
         await client.create(code, namespace)
     try:
-        job = await client.create(submission.trainjob(wanted), namespace)
+        job = await _create(client, wanted, namespace)
     except BaseException:
         if code is not None:
             await _take_back(client, code, namespace)
@@ -25,6 +27,17 @@ async def send(client: Client, wanted: Submission, namespace: str) -> Object:
     if code is not None:
         await _give(client, code, job, namespace)
     return job
+
+
+async def _create(client: Client, wanted: Submission, namespace: str) -> Object:
+    """The job in the words of today; in those of the server where it does not know them."""
+    try:
+        return await client.create(submission.trainjob(wanted), namespace, STRICT)
+    except faults.BadRequest as refused:
+        known = await spoken.dialect(client) if unknown_fields(refused) else NEWEST
+        if known == NEWEST:
+            raise
+    return await client.create(submission.trainjob(wanted, known), namespace, STRICT)
 
 
 async def _give(client: Client, code: Object, job: Object, namespace: str) -> None:

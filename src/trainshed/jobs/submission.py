@@ -14,8 +14,11 @@ from typing import Literal
 from urllib.parse import unquote
 
 from trainshed.jobs import bundle as bundles
+from trainshed.jobs import dialects
 from trainshed.jobs.bundle import Bundle
+from trainshed.jobs.dialects import NEWEST, Change, Dialect
 from trainshed.jobs.frameworks import Framework
+from trainshed.kinds.trainer import git_clone
 from trainshed.kube.objects import Object
 
 API_VERSION = "trainer.kubeflow.org/v1alpha1"
@@ -24,6 +27,8 @@ PYTHON = "trainshed.dev/python"
 """Annotation of a pod: the Python environment its containers run in."""
 RETRIES = "trainshed.dev/retries"
 """Annotation of a TrainJob: how often it begins anew; others than Trainshed leave it to the runtime."""
+TTL = "trainshed.dev/ttl-seconds-after-finished"
+"""Annotation of a TrainJob: how long it is kept; upstream's TrainJobs have no field for it."""
 CODE_FOLDER = "/trainshed/code"
 REPOSITORY_FOLDER = "/trainshed/repository"
 _OWN_FOLDER = "work=$(mktemp -d)"
@@ -93,17 +98,16 @@ def code_map(wanted: Submission) -> Object | None:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, **bundles.content(wanted.code.bundle)}
 
 
-def trainjob(wanted: Submission) -> Object:
+def trainjob(wanted: Submission, dialect: Dialect = NEWEST) -> Object:
     spec: Object = {
         "runtimeRef": {"name": wanted.runtime or wanted.framework.runtime},
         "trainer": _trainer(wanted),
-        "runtimePatches": [{"manager": MANAGER, "trainingRuntimeSpec": _patch(wanted)}],
+        **dialects.changes([Change(wanted.framework.jobs, _pod(wanted))], dialect, MANAGER),
     }
     meta: Object = {"name": wanted.name}
-    if wanted.retries is not None:
-        meta["annotations"] = {RETRIES: str(wanted.retries)}
-    if wanted.ttl_seconds is not None:
-        spec["ttlSecondsAfterFinished"] = wanted.ttl_seconds
+    wishes = {RETRIES: wanted.retries, TTL: wanted.ttl_seconds}
+    if annotations := {name: str(value) for name, value in wishes.items() if value is not None}:
+        meta["annotations"] = annotations
     return {"apiVersion": API_VERSION, "kind": "TrainJob", "metadata": meta, "spec": spec}
 
 
@@ -141,23 +145,18 @@ def _preparation(wanted: Submission) -> list[str]:
     """Lines that leave the code in the folder the script starts in."""
     match wanted.code:
         case Git(url, ref, local):
-            chosen = f"--branch {shlex.quote(ref)} " if ref else ""
             source = f"file://{REPOSITORY_FOLDER}" if local else shlex.quote(url)
-            clone = f'git clone --quiet --depth 1 {chosen}-- {source} "$work/code"'
-            return ["set -e", _OWN_FOLDER, clone, 'cd "$work/code"']
+            chosen = shlex.quote(ref or "HEAD")
+            clone = git_clone.checkout(source, chosen, '"$work/code"', '"$work/refused"')
+            return ["set -e", _OWN_FOLDER, clone]
         case Sent() if len(wanted.framework.jobs) == 1:
             # A ConfigMap cannot be written to; scripts like to write beside themselves.
-            return ["set -e", _OWN_FOLDER, f'cp -RL {CODE_FOLDER}/. "$work/"', 'cd "$work"']
+            return ["set -e", _OWN_FOLDER, bundles.copied(CODE_FOLDER, '"$work"'), 'cd "$work"']
         case _:
             return ["set -e", f"cd {CODE_FOLDER}"]
 
 
-# --- the patch ----------------------------------------------------------------------------------------------
-
-
-def _patch(wanted: Submission) -> Object:
-    jobs = [{"name": job, "template": {"spec": {"template": _pod(wanted)}}} for job in wanted.framework.jobs]
-    return {"template": {"spec": {"replicatedJobs": jobs}}}
+# --- the pods -----------------------------------------------------------------------------------------------
 
 
 def _pod(wanted: Submission) -> Object:

@@ -104,7 +104,7 @@ def _summarize_v1(job: Object, pods: Sequence[Object]) -> Summary:
         message=message,
         runtime=_V1_VERSION,
         nodes=v1states.nodes(family, job),
-        restarts=restarts.of_containers(pods),
+        restarts=v1states.restarted(family, job, pods),
         created=ages.parse_timestamp(text(job, "metadata", "creationTimestamp")),
         finished=v1states.finished(job),
         kind=text(job, "kind"),

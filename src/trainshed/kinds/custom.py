@@ -39,24 +39,27 @@ _AGE: Object = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTi
 _META = "ObjectMeta"
 
 
-def kinds_of(crd: Object, object_meta: Callable[[], Schema], load: Load | None = None) -> tuple[Kind, ...]:
+def kinds_of(
+    crd: Object, object_meta: Callable[[], Schema], load: Load | None = None, since: int = 0
+) -> tuple[Kind, ...]:
     """The kinds of all served versions; none before the definition is established.
 
     `object_meta` is the schema of every object's metadata. `load` reads the definition again when a schema is
     needed: definitions are large, and nobody should keep them decoded. Without it this one is kept.
+    `since` is the revision of the definition.
     """
     established = conditions.find(dig(crd, "status", "conditions"), "Established")
     if established is not None and established.get("status") != "True":
         return ()
     reload = load or (lambda: crd)
     return tuple(
-        _kind(crd, version, object_meta, reload)
+        _kind(crd, version, object_meta, reload, since)
         for version in entries(crd, "spec", "versions")
         if version.get("served") is True
     )
 
 
-def _kind(crd: Object, version: Object, object_meta: Callable[[], Schema], load: Load) -> Kind:
+def _kind(crd: Object, version: Object, object_meta: Callable[[], Schema], load: Load, since: int) -> Kind:
     spec, name = mapping(crd, "spec"), text(version, "name")
     group = text(spec, "group")
     names = mapping(crd, "status", "acceptedNames")
@@ -85,6 +88,7 @@ def _kind(crd: Object, version: Object, object_meta: Callable[[], Schema], load:
         storage_version=next(iter(storage_versions(crd)), ""),
         listed_as=text(names, "listKind"),
         source=source,
+        since=since,
         edition=hashlib.sha256(encode(version.get("schema"))).hexdigest(),
     )
 

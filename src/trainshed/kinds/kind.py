@@ -114,6 +114,10 @@ class Kind:
     """The kind of lists, where a definition names one that is not the kind with `List` behind it."""
     source: Callable[[], Object] | None = None
     """A custom kind's openAPIV3Schema as its definition gives it, read anew at every call."""
+    since: int = 0
+    """The revision of a custom kind's definition: what was stored before may not have the shape it gives."""
+    settled: set[int] = field(default_factory=set)
+    """Revisions of what was stored before and turned out to have it."""
     edition: str = ""
     """Changes whenever that text does; part of the content hash in OpenAPI addresses."""
 

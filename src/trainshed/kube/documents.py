@@ -16,12 +16,17 @@ from trainshed.kube.objects import JSON, decode, encode
 
 MAX_DEPTH = 100
 _TOO_DEEP = "exceeded max depth"
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape in a JSON text: a whole surrogate pair, half of one, or any other."""
 _POSITION = re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)")
 
 
 def read_json(data: bytes) -> JSON:
     try:
-        value = decode(data)
+        value = _decoded(data)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     except UnicodeDecodeError as error:
@@ -32,6 +37,15 @@ def read_json(data: bytes) -> JSON:
     if data.count(b"{") + data.count(b"[") > MAX_DEPTH and is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return value
+
+
+def _decoded(data: bytes) -> JSON:
+    try:
+        return decode(data)
+    except msgspec.MsgspecError:
+        if (whole := _whole(data)) == data:
+            raise
+        return decode(whole)
 
 
 def is_too_deep(value: JSON, most: int = MAX_DEPTH) -> bool:
@@ -96,7 +110,7 @@ class _Repeating(dict[str, JSON]):
 
 def _paths(data: bytes) -> list[str]:
     try:
-        marked = json.loads(data, object_pairs_hook=_marking)
+        marked = json.loads(_whole(data), object_pairs_hook=_marking)
     except (ValueError, RecursionError):
         return []
     found: list[str] = []
@@ -121,6 +135,20 @@ def _marking(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
     keys = [key for key, _ in pairs]
     marked.repeated = [key for index, key in enumerate(keys) if key in keys[:index]]
     return marked
+
+
+def named(value: JSON) -> str:
+    """What Go's JSON package calls a value."""
+    if isinstance(value, list):
+        return "array"
+    if isinstance(value, bool):
+        return "bool"
+    return {str: "string", dict: "object", type(None): "null"}.get(type(value), "number")
+
+
+def _whole(data: bytes) -> bytes:
+    """The text with halves of surrogate pairs replaced, as Go reads them; our decoder refuses those."""
+    return _ESCAPE.sub(lambda found: found[0] if found[1] is None else b"\\ufffd", data)
 
 
 def _worded(message: str, data: bytes) -> str:

@@ -199,6 +199,19 @@ def _integer(value: JSON) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+NAMESPACE_TERMINATING = "NamespaceTerminating"
+
+
+def in_leaving_namespace(error: Exception) -> bool:
+    """Whether the namespace takes nothing new: it is going, and so is all that is in it."""
+    return isinstance(error, Fault) and any(cause.reason == NAMESPACE_TERMINATING for cause in error.causes)
+
+
+def is_unserved(error: Exception) -> bool:
+    """Whether the address itself was not found: nobody serves the kind."""
+    return isinstance(error, NotFound) and not error.kind and not error.name
+
+
 # --- field errors -----------------------------------------------------------------------------------------
 
 

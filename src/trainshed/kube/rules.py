@@ -62,7 +62,7 @@ def _compiled(rule: Rule, node: Schema) -> _Ready:
         return _Ready(rule, None, None, fault)
     expression = rule.message_expression
     message = None
-    if expression and cel.check(expression, node, optional_old=optional) is None:
+    if expression and cel.check_message(expression, node, optional_old=optional) is None:
         message = cel.compile(expression, node, optional_old=optional)
     return _Ready(rule, cel.compile(rule.rule, node, optional_old=optional), message)
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
+from trainshed.kube.plaintext import plain
+
 LONGEST: Final = 240
+GAP: Final = "…"
+"""Stands alone between a line that was taken from further above and the end of a text."""
 
 _PREFIX: Final = re.compile(r"^\s*(?:\[[\w.-]*rank\d+\]:?|\[\w+\d+\]:|\S+ (?:stdout|stderr) [FP])\s?")
 """What launchers put before each line of a process: `[rank1]:`, `[default0]:`, a log's own columns."""
-_EXCEPTION: Final = re.compile(
-    r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Expired|Warning)"
-    r"(?:: .*|:)?$"
+_CLASS: Final = (
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Expired|Warning)"
 )
+_EXCEPTION: Final = re.compile(rf"^{_CLASS}(?:: .*|:)?$")
+_MEMBER: Final = re.compile(rf"^\s*\|\s+(?={_CLASS}(?::|$))")
+"""How the interpreter draws one exception of a group."""
 _ECHOES: Final = re.compile(
     r"ChildFailedError|SignalException|DistBackendError|RendezvousConnectionError|RendezvousClosedError"
     r"|[Cc]onnection (?:closed|reset|refused|was)|[Bb]roken pipe|Socket Timeout|Abort"
@@ -24,6 +31,7 @@ _TOOLS: Final = re.compile(
     r"command not found|No such file or directory|Permission denied|not found in \$PATH|can't open file"
     r"|^fatal: |unrecognized arguments|invalid choice|syntax error|No module named|Segmentation fault"
     r"|Bus error|[Oo]ut of memory|No space left on device|^Killed$|ORTE was unable|^ERROR: "
+    r"|^terminate called|^what\(\): "
 )
 _FATAL: Final = "fatal: "
 _LOST: Final = re.compile(
@@ -31,9 +39,19 @@ _LOST: Final = re.compile(
     r"|clone of .* into submodule path|protocol error"
 )
 """What git adds when something else went wrong."""
+_POD_NAME: Final = re.compile(r'\bpods? "[^"]*"', re.IGNORECASE)
 _SIGNAL: Final = re.compile(r"Signal \d+ \(\w+\) received by PID \d+")
 _TABLE: Final = re.compile(r"^exitcode\s*:\s*(-?\d+)")
+_ROOT: Final = "Root Cause (first observed failure)"
+"""Above it torchrun lists processes that it has ended itself."""
 _TABLE_RANK: Final = re.compile(r"^rank\s*:\s*(\d+) \(local_rank")
+_TRAILER: Final = re.compile(
+    r"^Traceback \(most recent call last\)|^\[?[EWIF]\d{4} \d\d:|^={20,}$|^-{20,}$|^(?:mpirun|prterun|prun)\b"
+    rf"|^{GAP}$|Warning: |^warnings\.warn\(|^Exception ignored in|^During handling of the above|^wandb: "
+)
+"""How launchers, libraries and the interpreter begin what they add to the program's own end."""
+_NUMBERS: Final = re.compile(r"\d+(?:\.\d+)?")
+_BY_AGENT: Final = "ended by the node agent: "
 _HINTS: Final = {
     "Bus error": "is /dev/shm too small?",
     "No space left on device": "is a volume or /dev/shm full?",
@@ -42,10 +60,35 @@ _HINTS: Final = {
 
 def cause(message: str) -> str:
     """One line, at most `LONGEST` characters; empty for a program that said nothing."""
-    lines = [_PREFIX.sub("", line).strip() for line in message.splitlines()]
-    lines = [line for line in lines if line]
-    found = next((line for look in _LOOKS if (line := look(lines))), "")
-    return _clipped(_hinted(found))
+    lines = _lines(message)
+    return _short(_found(lines) or _any(lines))
+
+
+def telling_line(text: str) -> str:
+    """The line of a long text that names the cause, as it stands there; empty where none is known to."""
+    found = _exception_line(_lines(text)) or _tool(_lines(text))
+    return found if found in text else ""
+
+
+def telling(message: str) -> str:
+    """The cause, where a line is known for telling one; empty where all are ordinary lines."""
+    return _short(_found(_lines(message)))
+
+
+def by_agent(why: str, message: str) -> str:
+    """The message of a container that was ended for a reason: that comes before the program's last words."""
+    return f"{_BY_AGENT}{why}\n{message}".rstrip("\n")
+
+
+def agents_reason(message: str) -> str:
+    """Why the agent has ended a container, as `by_agent` has written it; empty where it has not."""
+    first, _, _ = message.partition("\n")
+    return _short(plain(first.removeprefix(_BY_AGENT))) if first.startswith(_BY_AGENT) else ""
+
+
+def nameless(refusal: str, job: str) -> str:
+    """Why a pod of a job was not made; each attempt has one of another name, and the words stay the same."""
+    return _POD_NAME.sub(f'pods "{job}-*"', refusal, count=1)
 
 
 def is_echo(text: str) -> bool:
@@ -53,9 +96,39 @@ def is_echo(text: str) -> bool:
     return _ECHOES.search(text) is not None
 
 
+def _lines(message: str) -> list[str]:
+    lines = (_MEMBER.sub("", _PREFIX.sub("", line)).strip() for line in plain(message).splitlines())
+    return [line for line in lines if line]
+
+
+def _found(lines: Sequence[str]) -> str:
+    return next((line for look in _LOOKS if (line := look(lines))), "")
+
+
 def _exception(lines: Sequence[str]) -> str:
-    """The last exception of the program itself, not of its launcher."""
+    """The last exception of the program itself, not of its launcher.
+
+    It may have been handled, or its message has several lines, or what was printed before comes out at the
+    end only: nobody can tell these apart, so the last line is told beside it.
+    """
+    found = _exception_line(lines)
+    if not found:
+        return ""
+    place = len(lines) - 1 - lines[::-1].index(found)
+    after = takewhile(lambda line: not _TRAILER.search(line) and not is_echo(line), lines[place + 1 :])
+    last = next(_worded(list(after)), "")
+    both = f"{found}; last line: {last}"
+    return both if last and len(both) <= LONGEST and not _is_progress(last, lines) else found
+
+
+def _exception_line(lines: Sequence[str]) -> str:
     return _last(lines, lambda line: bool(_EXCEPTION.match(line)) and not is_echo(line))
+
+
+def _is_progress(line: str, lines: Sequence[str]) -> bool:
+    """Whether others differ from it in their numbers only: `step 7`, maybe of another process."""
+    form = _NUMBERS.sub("0", line)
+    return sum(_NUMBERS.sub("0", other) == form for other in lines) > 1
 
 
 def _tool(lines: Sequence[str]) -> str:
@@ -74,17 +147,24 @@ def _of_git(lines: Sequence[str]) -> str:
 
 
 def _signal(lines: Sequence[str]) -> str:
-    found = next((found for line in reversed(lines) if (found := _SIGNAL.search(line))), None)
+    found = next((found for line in reversed(_root(lines)) if (found := _SIGNAL.search(line))), None)
     return found[0] if found else ""
 
 
 def _table(lines: Sequence[str]) -> str:
     """torchrun's own account, where the process it is about left no words."""
-    code = next((found for line in lines if (found := _TABLE.search(line))), None)
-    rank = next((found for line in lines if (found := _TABLE_RANK.search(line))), None)
+    root = _root(lines)
+    code = next((found for line in root if (found := _TABLE.search(line))), None)
+    rank = next((found for line in root if (found := _TABLE_RANK.search(line))), None)
     if code is None:
         return ""
     return f"process {rank[1]} ended with exit code {code[1]}" if rank else f"exit code {code[1]}"
+
+
+def _root(lines: Sequence[str]) -> Sequence[str]:
+    """Of torchrun's account, what it says of the process that failed first."""
+    start = next((at for at, line in enumerate(lines) if line.startswith(_ROOT)), 0)
+    return lines[start:]
 
 
 def _echo(lines: Sequence[str]) -> str:
@@ -100,7 +180,7 @@ def _worded(lines: Sequence[str]) -> Iterator[str]:
     return (line for line in reversed(lines) if re.search(r"\w", line))
 
 
-_LOOKS: Final[tuple[Callable[[Sequence[str]], str], ...]] = (_exception, _tool, _signal, _table, _echo, _any)
+_LOOKS: Final[tuple[Callable[[Sequence[str]], str], ...]] = (_exception, _tool, _signal, _table, _echo)
 
 
 def _last(lines: Sequence[str], claim: Callable[[str], bool]) -> str:
@@ -112,5 +192,6 @@ def _hinted(line: str) -> str:
     return f"{line} ({hint})" if hint else line
 
 
-def _clipped(line: str) -> str:
+def _short(line: str) -> str:
+    line = _hinted(line)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

@@ -18,7 +18,7 @@ from trainshed.client.client import Client
 from trainshed.client.failures import Failure, Unreachable
 from trainshed.client.requests import Write
 from trainshed.kube.ages import timestamp
-from trainshed.kube.faults import Fault, NotFound
+from trainshed.kube.faults import Fault, NotFound, in_leaving_namespace
 from trainshed.kube.objects import Object
 
 log = logging.getLogger(__name__)
@@ -114,8 +114,16 @@ class _Lane:
                     await asyncio.sleep(_RETRY_SECONDS)
                 except (Fault, Failure) as refused:
                     log.debug("event %s was not written: %s", note.reason, refused)
+                    if in_leaving_namespace(refused):
+                        self._drop(pending.about.get("namespace"))
             self._some.clear()
             self.idle.set()
+
+    def _drop(self, namespace: str | None) -> None:
+        """What waits for a namespace that takes nothing new would only be refused, one by one."""
+        for note, pending in [*self._pending.items()]:
+            if pending.about.get("namespace") == namespace:
+                del self._pending[note]
 
     async def _write(self, note: Note, pending: _Pending) -> None:
         written = self._written.get(note)

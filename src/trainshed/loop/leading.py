@@ -12,12 +12,13 @@ from datetime import datetime
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.kube.faults import Conflict, Fault
-from trainshed.kube.objects import Object, dig
+from trainshed.kube.objects import Object, text
 from trainshed.loop import election
 
 log = logging.getLogger(__name__)
 
 _LEASES = "leases.coordination.k8s.io"
+_RELEASE_SECONDS = 2.0
 
 
 class Leadership:
@@ -28,7 +29,6 @@ class Leadership:
         self._namespace = namespace or client.namespace
         self._client, self._me, self._clock = client, identity, clock
         self._seen: election.Sighting | None = None
-        self._held: Object | None = None
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Wait for the lease, work while we hold it, and again, for ever."""
@@ -42,9 +42,11 @@ class Leadership:
             log.warning("%s lost the lease %s", self._me, self._name)
 
     async def _acquire(self) -> None:
-        while True:
-            if await self._try():
-                return
+        told = ""
+        while not await self._try():
+            if (leader := self._leader()) not in ("", told):
+                log.info("%s waits: %s leads by lease %s", self._me, leader, self._name)
+                told = leader
             await asyncio.sleep(election.RETRY)
 
     async def _work_while_held(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -67,17 +69,17 @@ class Leadership:
                 async with asyncio.timeout_at(_loop_time(renewed + election.RENEW_WITHIN)):
                     if await self._try():
                         renewed = time.monotonic()
-                    elif self._is_anothers():
+                    elif self._leader():
                         return
 
     async def _try(self) -> bool:
         """Get or keep the lease; False when it is another's or nobody answers."""
         try:
-            lease = await self._client.find(_LEASES, self._name, self._namespace)
+            lease = await self._find()
             self._seen = election.see(lease, self._seen, time.monotonic())
             if not election.is_free(self._seen, self._me, time.monotonic()):
                 return False
-            self._held = await self._claim(lease)
+            await self._claim(lease)
         except Conflict:
             return False
         except (Fault, Failure) as trouble:
@@ -85,25 +87,27 @@ class Leadership:
             return False
         return True
 
-    async def _claim(self, lease: Object | None) -> Object:
+    async def _find(self) -> Object | None:
+        return await self._client.find(_LEASES, self._name, self._namespace)
+
+    async def _claim(self, lease: Object | None) -> None:
         wanted = election.claimed(
             lease or election.blank(self._name, self._namespace), self._me, self._clock()
         )
-        if lease is None:
-            return await self._client.create(wanted)
-        return await self._client.replace(wanted)
+        await (self._client.create(wanted) if lease is None else self._client.replace(wanted))
 
-    def _is_anothers(self) -> bool:
-        return self._seen is not None and self._seen.record.get("holderIdentity") not in (self._me, "", None)
+    def _leader(self) -> str:
+        """Who else holds the lease; empty where nobody is known to."""
+        holder = text(self._seen.record, "holderIdentity") if self._seen else ""
+        return "" if holder == self._me else holder
 
     async def _release(self) -> None:
-        """Give the lease back, if it still is ours: the resourceVersion decides."""
-        held, self._held = self._held, None
-        if held is None or dig(held, "spec", "holderIdentity") != self._me:
-            return
+        """Give the lease back, if it still is ours; read anew: a renewal may have been broken off."""
         with suppress(Fault, Failure, TimeoutError):
-            async with asyncio.timeout(election.RETRY):
-                await self._client.replace(election.released(held, self._clock()))
+            async with asyncio.timeout(_RELEASE_SECONDS):
+                lease = await self._find()
+                if lease is not None and text(lease, "spec", "holderIdentity") == self._me:
+                    await self._client.replace(election.released(lease, self._clock()))
 
 
 def _loop_time(moment: float) -> float:

@@ -13,7 +13,7 @@ from trainshed.aio.tasks import Tasks
 from trainshed.client.client import Client
 from trainshed.client.failures import ConnectionFailure, Failure, UnknownKind
 from trainshed.client.requests import Resource
-from trainshed.kube.faults import Conflict, Fault
+from trainshed.kube.faults import Conflict, Fault, in_leaving_namespace
 from trainshed.kube.objects import Object
 from trainshed.loop.cache import Listener
 from trainshed.loop.caches import Caches
@@ -168,6 +168,10 @@ class _Line:
             self.queue.succeeded(key)
             return "gave_up"
         except (Temporary, Fault, Failure) as trouble:
+            if key.namespace and in_leaving_namespace(trouble):
+                log.debug("%s leaves %s to its end: %s", self.controller.name, key, trouble)
+                self.queue.succeeded(key)
+                return "gave_up"
             self._retry(key, trouble)
             return "retried"
         except Exception:

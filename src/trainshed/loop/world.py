@@ -13,8 +13,9 @@ from typing import Literal
 
 from trainshed.client.client import Client
 from trainshed.client.requests import PLAIN, PLAIN_DELETE, Delete, PatchType, Resource, Write
+from trainshed.kinds.core.events import NOT_ALLOWED
 from trainshed.kube import lifecycle
-from trainshed.kube.faults import NotFound
+from trainshed.kube.faults import Forbidden, NotFound, in_leaving_namespace
 from trainshed.kube.objects import JSON, Object, dig
 from trainshed.loop.cache import Cache
 from trainshed.loop.caches import Caches
@@ -36,6 +37,16 @@ class World:
     def event(self, about: Object, type: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Queue an event; equal ones are counted, and whatever becomes of it the caller goes on."""
         self._recorder.record(self.name, about, type, reason, message)
+
+    @contextmanager
+    def telling(self, about: Object) -> Iterator[None]:
+        """What is forbidden to the controller meanwhile is told: an object's owner cannot read its log."""
+        try:
+            yield
+        except Forbidden as refused:
+            if not in_leaving_namespace(refused):
+                self.event(about, "Warning", NOT_ALLOWED, str(refused))
+            raise
 
     # --- writing ---
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainshed.kinds.reading import entries, mapping, number, texts
+from trainshed.kube import verdicts
 from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, text
 from trainshed.runner.engine import CannotStart, Engine, NotRunning
@@ -24,6 +25,11 @@ _AGENT: Final = "kube-probe/1.35"
 class Answer:
     is_good: bool
     words: str = ""
+
+    def failure_of(self, what: str) -> str:
+        """`its liveness probe failed: HTTP probe failed with statuscode: 500`, in one line."""
+        cause = verdicts.cause(self.words)
+        return f"its {what} failed: {cause}" if cause else f"its {what} failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from trainshed.runner.registration import Registration
 from trainshed.runner.settings import Settings
 from trainshed.runner.site import Folders, Site
 from trainshed.runner.tenants import Tenants
+from trainshed.runner.volumes import inmemory
 from trainshed.runner.volumes.claimed import ClaimFolders
 
 log = logging.getLogger(__name__)
@@ -78,6 +79,7 @@ async def clear(settings: Settings, folder: Path) -> None:
     engine = await engines.start(settings.runner, folder)
     await engine.adopt()
     await engine.stop()
+    inmemory.clear(folders.pods)
 
 
 async def _cluster(client: Client) -> str:
@@ -138,6 +140,7 @@ class _Agent:
         self._pods.learn(pod)
 
     async def start(self) -> None:
+        inmemory.clear_forsaken()
         self._tenants.remember(await self._engine.adopt())
         self._tasks.keep("events", self._recorder.run)
         await self._watch_services()
@@ -191,3 +194,4 @@ class _Agent:
         except (faults.Fault, Failure, TimeoutError) as trouble:
             log.info("the server was not told that the node leaves: %s", trouble)
         await self._engine.stop()
+        inmemory.clear(self._folders.pods)

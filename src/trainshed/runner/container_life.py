@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from trainshed.aio.tasks import Tasks
 from trainshed.kinds.reading import mapping
+from trainshed.kube import verdicts
 from trainshed.kube.objects import Object, text
 from trainshed.runner import actions, adoption, probes, probing, restarts, tails
 from trainshed.runner.actions import Target
-from trainshed.runner.engine import CannotStart, NotRunning
+from trainshed.runner.engine import CannotStart, Exit, NotRunning
 from trainshed.runner.grace import Grace
 from trainshed.runner.plan import ContainerPlan
 from trainshed.runner.pod_plan import CannotPlan, grace_of
@@ -52,6 +54,13 @@ class Pod(Protocol):
         """Wait some time, or until something the pod refers to changes, or it has to end."""
 
 
+class Killing(NamedTuple):
+    """Why we end a run that its pod's policy may let begin anew."""
+
+    why: str
+    at: datetime
+
+
 class ContainerLife:
     def __init__(self, pod: Pod, spec: Object, view: ContainerView) -> None:
         self.spec, self.view = spec, view
@@ -67,7 +76,10 @@ class ContainerLife:
         self._in_a_row = view.restarts
         self._refusals = 0
         self._running, self._idle = asyncio.Event(), asyncio.Event()
+        self._greeted = asyncio.Event()
+        """Set when the postStart hook of this run is over: the one before its end comes after it."""
         self._env: dict[str, str] | None = None
+        self._killing: Killing | None = None
         self._mark_running(view.is_running)
         if view.started:
             self.started.set()
@@ -143,7 +155,7 @@ class ContainerLife:
         plan = await self._planned(attempt)
         if plan is None:
             return
-        self._env = dict(plan.env)
+        self._env, self._killing = dict(plan.env), None
         try:
             begun = await self._site.engine.run(plan)
         except CannotStart as why:
@@ -206,11 +218,16 @@ class ContainerLife:
         except NotRunning:
             lost = "the container was lost"
             return Terminated(adoption.LOST_CODE, "ContainerStatusUnknown", 0, lost, attempt=attempt)
-        return adoption.ended(exit, attempt, exit.message or self._last_words(attempt, exit.code))
+        return adoption.ended(exit, attempt, self._words_of(exit, attempt))
 
-    def _last_words(self, attempt: int, code: int) -> str:
-        said = self._pod.termination_log(self.name, attempt)
-        return tails.last_words(said, self._pod.log_file(self.name, attempt), code)
+    def _words_of(self, exit: Exit, attempt: int) -> str:
+        """What the program left; before it, why we have ended it, unless it had ended by then."""
+        said, log_file = self._pod.termination_log(self.name, attempt), self._pod.log_file(self.name, attempt)
+        words = exit.message or tails.last_words(said, log_file, exit.code)
+        killing = self._killing
+        if not exit.code or killing is None or (exit.finished is not None and exit.finished < killing.at):
+            return words
+        return verdicts.by_agent(killing.why, words)
 
     def _mark_running(self, is_running: bool) -> None:
         for event, wanted in ((self._running, is_running), (self._idle, not is_running)):
@@ -233,16 +250,23 @@ class ContainerLife:
     def _watch_over(self, tasks: Tasks) -> None:
         # A container that was adopted had its hook in the agent's former life.
         if self._env is not None and (hook := mapping(self.spec, "lifecycle", "postStart")):
+            self._greeted.clear()
             tasks.start(f"postStart of {self.name}", self._post_start(hook), forever=False)
+        else:
+            self._greeted.set()
         if probes.probes_of(self.spec):
             tasks.start(f"probes of {self.name}", probing.Prober(self).run(), forever=False)
 
     async def _post_start(self, hook: Object) -> None:
-        answer = await actions.act(await self.target(), hook, _HOOK_SECONDS)
+        try:
+            answer = await actions.act(await self.target(), hook, _HOOK_SECONDS)
+        finally:
+            self._greeted.set()
         if not answer.is_good:
             log.info("postStart hook of container %s failed: %s", self.name, answer.words)
             self._event("Warning", "FailedPostStartHook", "PostStartHook failed")
-            await self.kill(f"Container {self.name} failed its postStart hook", None)
+            why = answer.failure_of("postStart hook")
+            await self.kill(f"Container {self.name} failed its postStart hook", why, None)
 
     async def target(self) -> Target:
         """Where probes and hooks act; an adopted container's variables have to be found again."""
@@ -276,14 +300,15 @@ class ContainerLife:
         self._event("Normal", "Killing", f"Stopping container {self.name}")
         await self._end_within(self._pod.time_to_end())
 
-    async def kill(self, message: str, seconds: int | None) -> None:
+    async def kill(self, message: str, why: str, seconds: int | None) -> None:
         """End this run; what follows is up to the pod's policy."""
         self._event("Normal", "Killing", message)
+        self._killing = Killing(why, self._site.clock())
         await self._end_within(Grace(grace_of(self._pod.pod) if seconds is None else seconds))
 
     async def _end_within(self, grace: Grace) -> None:
-        if (hook := mapping(self.spec, "lifecycle", "preStop")) and grace.left > 0:
-            await grace.wait_for(self._pre_stop(hook, grace.left))
+        if hook := mapping(self.spec, "lifecycle", "preStop"):
+            await grace.wait_for(self._pre_stop(hook, grace))
         if grace.left < _SHORTEST_GRACE:
             grace = Grace(_SHORTEST_GRACE)
         await self._site.engine.signal(self.uid, self.name, _SIGTERM)
@@ -292,7 +317,8 @@ class ContainerLife:
             async with asyncio.timeout(_KILL_SECONDS):
                 await self._idle.wait()
 
-    async def _pre_stop(self, hook: Object, seconds: float) -> None:
-        answer = await actions.act(await self.target(), hook, seconds)
+    async def _pre_stop(self, hook: Object, grace: Grace) -> None:
+        await self._greeted.wait()
+        answer = await actions.act(await self.target(), hook, grace.left)
         if not answer.is_good:
             self._event("Warning", "FailedPreStopHook", "PreStopHook failed")

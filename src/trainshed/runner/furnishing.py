@@ -6,7 +6,6 @@ import asyncio
 import dataclasses
 import logging
 import os
-import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -24,7 +23,7 @@ from trainshed.runner.plan import SHM_BYTES, ContainerPlan, Mount, PodPlan
 from trainshed.runner.pod_plan import CannotPlan, Places, Surroundings
 from trainshed.runner.pod_state import PodState
 from trainshed.runner.site import Site
-from trainshed.runner.volumes import mounts, preparing, subpaths, wanted
+from trainshed.runner.volumes import inmemory, mounts, preparing, subpaths, wanted
 from trainshed.runner.volumes.mounts import Prepared
 from trainshed.runner.volumes.payloads import Tokens
 from trainshed.runner.volumes.preparing import Grounds
@@ -118,7 +117,7 @@ class Furnishing:
         site.hosts.flush()
         shm = wanted.shm_bytes(owner.pod, self._volumes, SHM_BYTES)
         places = Places(str(owner.folder), self._hosts(""))
-        folder = preparing.memory_folder(owner.pod, owner.folder)
+        folder = inmemory.folder(owner.folder)
         memory = tuple((str(folder / one.name), one.size) for one in self._volumes if isinstance(one, Memory))
         plan = pod_plan.pod_plan(owner.pod, owner.address, places, shm)
         return dataclasses.replace(plan, memory=memory)
@@ -223,9 +222,7 @@ class Furnishing:
         """Give everything back."""
         self._site.devices.release(self._owner.uid)
         owner = self._owner
-        for folder in (owner.folder, preparing.memory_folder(owner.pod, owner.folder)):
-            if folder.exists():
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await asyncio.to_thread(pod_state.remove, owner.folder)
 
     # --- containers ---
 

@@ -86,7 +86,7 @@ Naming = Callable[[str, str], list[str]]
 
 def is_behind(host: Host, service: Object) -> bool:
     wanted = mapping(service, "spec", "selector").items()
-    return bool(wanted) and wanted <= dict(host.labels).items()
+    return bool(wanted) and all(label in host.labels for label in wanted)
 
 
 @functools.lru_cache(maxsize=16_384)
@@ -104,13 +104,13 @@ def line_abroad(host: Host) -> str:
 
 
 def lines_of_service(
-    service: Object, hosts: Iterable[Host], sight: Sight = "usual", called: Naming = _qualified
+    service: Object, behind: Iterable[Host], sight: Sight = "usual", called: Naming = _qualified
 ) -> str:
     """The names of a service lead to the pods behind it."""
     names = called(text(service, "metadata", "name"), text(service, "metadata", "namespace"))
     early = sight == "all" or is_early(service)
-    found = [host for host in sorted(hosts, key=_order) if is_behind(host, service)]
-    return "".join(_line(host, names) for host in found if early or host.is_ready)
+    seen = (host for host in sorted(behind, key=_order) if early or host.is_ready)
+    return "".join(_line(host, names) for host in seen)
 
 
 def _line(host: Host, names: list[str]) -> str:
@@ -138,6 +138,8 @@ class Neighbourhood:
         """Of each service, in the usual sight."""
         self._by_label: dict[Label, set[str]] = {}
         """Names of services by one label that their pods have."""
+        self._bearers: dict[Label, dict[str, Host]] = {}
+        """Pods by each of their labels."""
         self._with_address: set[str] = set()
         self._abroad: dict[Sight, str] = {}
 
@@ -146,7 +148,7 @@ class Neighbourhood:
         before = self._hosts.get(uid)
         if before == host:
             return False
-        self._hosts[uid] = host
+        self._place(uid, before, host)
         is_news = self._renew([one for one in (before, host) if one is not None])
         if before is not None and replace(before, is_ready=host.is_ready) == host and not is_news:
             return False
@@ -154,17 +156,36 @@ class Neighbourhood:
         return True
 
     def drop(self, uid: str) -> bool:
-        gone = self._hosts.pop(uid, None)
+        gone = self._hosts.get(uid)
         if gone is not None:
+            self._place(uid, gone, None)
             self._renew([gone])
             self._abroad.clear()
         return gone is not None
+
+    def _place(self, uid: str, before: Host | None, after: Host | None) -> None:
+        for label in before.labels if before is not None else ():
+            bearers = self._bearers[label]
+            del bearers[uid]
+            if not bearers:
+                del self._bearers[label]
+        self._hosts.pop(uid, None)
+        if after is not None:
+            self._hosts[uid] = after
+            for label in after.labels:
+                self._bearers.setdefault(label, {})[uid] = after
+
+    def _behind(self, service: Object) -> list[Host]:
+        """One of its labels leads to few pods, whatever else lives here."""
+        label = _label(service)
+        found = self._bearers.get(label, {}).values() if label is not None else ()
+        return [host for host in found if is_behind(host, service)]
 
     def put_service(self, service: Object) -> None:
         name = text(service, "metadata", "name")
         self.drop_service(name)
         self._services[name] = service
-        self._lines[name] = lines_of_service(service, self._hosts.values())
+        self._lines[name] = lines_of_service(service, self._behind(service))
         if (label := _label(service)) is not None:
             self._by_label.setdefault(label, set()).add(name)
         if text(service, "spec", "clusterIP") not in ("", "None"):
@@ -187,7 +208,7 @@ class Neighbourhood:
             newest_first = [host for host in newest_first if not self._is_hidden(host)]
         services: Iterable[str] = self._lines.values()
         if sight == "all":
-            services = (lines_of_service(one, self._hosts.values(), sight) for one in self._services.values())
+            services = (lines_of_service(one, self._behind(one), sight) for one in self._services.values())
         return "".join([_LOCAL, *map(lines_of, newest_first), *services])
 
     def _is_hidden(self, host: Host) -> bool:
@@ -196,6 +217,10 @@ class Neighbourhood:
         if service is None or host.is_ready or host.subdomain:
             return False
         return is_behind(host, service) and not is_early(service)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._hosts and not self._services
 
     @property
     def is_inhabited(self) -> bool:
@@ -207,7 +232,7 @@ class Neighbourhood:
         if sight not in self._abroad:
             newest_first = sorted(self._hosts.values(), key=_age, reverse=True)
             services = (
-                lines_of_service(one, self._hosts.values(), sight, _abroad) for one in self._services.values()
+                lines_of_service(one, self._behind(one), sight, _abroad) for one in self._services.values()
             )
             self._abroad[sight] = "".join([*map(line_abroad, newest_first), *services])
         return self._abroad[sight]
@@ -216,8 +241,7 @@ class Neighbourhood:
         """Services with an address of their own, and a pod behind each."""
         found = []
         for service in (self._services[name] for name in sorted(self._with_address)):
-            behind = [host.address for host in self._hosts.values() if is_behind(host, service)]
-            found += [(service, address) for address in behind[:1]]
+            found += [(service, host.address) for host in self._behind(service)[:1]]
         return found
 
     def _renew(self, changed: list[Host]) -> bool:
@@ -226,7 +250,7 @@ class Neighbourhood:
         before = {name: self._lines[name] for name in names}
         for name in names:
             if any(is_behind(host, self._services[name]) for host in changed):
-                self._lines[name] = lines_of_service(self._services[name], self._hosts.values())
+                self._lines[name] = lines_of_service(self._services[name], self._behind(self._services[name]))
         return any(self._lines[name] != lines for name, lines in before.items())
 
 

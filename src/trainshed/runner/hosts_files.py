@@ -71,9 +71,28 @@ class HostsFiles:
             self._scheduled.cancel()
             self._scheduled = None
         for namespace in sorted(self._stale):
-            for sight in ("usual", *sorted(self._others.get(namespace, ()))):
-                write_in_place(self.path(namespace, sight), self._render(namespace, sight))
+            if self._of(namespace).is_empty:
+                self._forget(namespace)
+            else:
+                self._write(namespace)
             self._stale.discard(namespace)
+
+    def forget_strangers(self) -> None:
+        """Once all pods are known: remove what a former life left of namespaces where nobody lives."""
+        for path in self._folder.glob("*.hosts"):
+            if path.name.partition(".")[0] not in self._namespaces:
+                path.unlink(missing_ok=True)
+
+    def _write(self, namespace: str) -> None:
+        for sight in ("usual", *sorted(self._others.get(namespace, ()))):
+            write_in_place(self.path(namespace, sight), self._render(namespace, sight))
+
+    def _forget(self, namespace: str) -> None:
+        """Nobody lives there, and nothing leads there: the namespace may be gone."""
+        for sight in ("usual", *self._others.get(namespace, ())):
+            self.path(namespace, sight).unlink(missing_ok=True)
+        self._others.pop(namespace, None)
+        del self._namespaces[namespace]
 
     def _render(self, namespace: str, sight: Sight) -> str:
         others = (one.abroad(sight) for name, one in sorted(self._namespaces.items()) if name != namespace)

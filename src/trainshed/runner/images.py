@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from trainshed.kinds.core import imagefiles
 from trainshed.kube.objects import Object, dig
 from trainshed.runner.plan import Mount
 from trainshed.runner.settings import ImageRule
@@ -54,7 +55,7 @@ class Environment:
 
     @property
     def id(self) -> str:
-        return f"environment://{self.path}"
+        return f"{imagefiles.SCHEME}{self.path}"
 
     def words(self) -> str:
         kind = "root folder" if self.root != "/" else "local environment"

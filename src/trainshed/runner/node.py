@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Final
 
 from trainshed import __version__
+from trainshed.kinds.core.heartbeats import AGENT, LEASE_NAMESPACE, LEASE_SECONDS
+from trainshed.kinds.release import KUBERNETES
 from trainshed.kube import conditions, quantities
 from trainshed.kube.ages import micro_timestamp, timestamp
 from trainshed.kube.objects import Object, dig
@@ -17,11 +19,8 @@ from trainshed.runner.machine import Machine
 from trainshed.runner.settings import SimulatedNode, Taint
 
 SIMULATED: Final = "trainshed.dev/simulated"
-AGENT: Final = "trainshed.dev/agent"
-LEASE_NAMESPACE: Final = "kube-node-lease"
-LEASE_SECONDS: Final = 40
 MOST_PODS: Final = 110
-_KUBELET: Final = f"v1.35.0+trainshed-{__version__}"
+_KUBELET: Final = f"{KUBERNETES}+trainshed-{__version__}"
 _PRESSURES: Final = (
     ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),

@@ -142,7 +142,7 @@ class PodLife:
         return self._furnishing.pulled(container)
 
     def termination_log(self, name: str, attempt: int) -> Path:
-        return self.folder / "ends" / f"{name}.{attempt}"
+        return self.folder / f"end.{name}.{attempt}"
 
     def log_file(self, name: str, attempt: int) -> Path:
         return files.Place(self.site.folders.logs, self.namespace, self.name, self.uid, name).run(attempt)

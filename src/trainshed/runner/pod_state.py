@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from trainshed.kube.objects import Object
+from trainshed.runner.volumes import inmemory
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +49,15 @@ def read(folder: Path) -> PodState | None:
 
 def all_in(pods: Path) -> Iterator[tuple[str, PodState]]:
     """Every pod that left something, by its uid."""
-    if pods.is_dir():
-        for folder in sorted(pods.iterdir()):
-            state = read(folder)
-            if state is not None:
-                yield folder.name, state
+    for uid in sorted(folders_in(pods)):
+        state = read(pods / uid)
+        if state is not None:
+            yield uid, state
+
+
+def folders_in(pods: Path) -> set[str]:
+    """The uids of all pods that left a folder."""
+    return {folder.name for folder in pods.iterdir() if folder.is_dir()} if pods.is_dir() else set()
 
 
 def mark_drained(pods: Path) -> None:
@@ -73,4 +78,6 @@ def note(folder: Path, **changes: object) -> None:
 
 
 def remove(folder: Path) -> None:
+    """With what the pod has in memory."""
+    inmemory.remove(folder)
     shutil.rmtree(folder, ignore_errors=True)

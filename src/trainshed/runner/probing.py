@@ -8,12 +8,12 @@ from typing import Protocol
 
 from trainshed.kube.objects import Object
 from trainshed.runner import actions, probes
-from trainshed.runner.actions import Target
+from trainshed.runner.actions import Answer, Target
 from trainshed.runner.probes import Probe, Tally
 from trainshed.runner.states import ContainerView
 
-OnVerdict = Callable[[Probe, bool], Awaitable[bool]]
-"""Told of a verdict; whether to go on asking."""
+OnVerdict = Callable[[Probe, bool, Answer], Awaitable[bool]]
+"""Told of a verdict and of the answer that decided it; whether to go on asking."""
 
 
 class Subject(Protocol):
@@ -32,7 +32,7 @@ class Subject(Protocol):
 
     def complain(self, kind: str, words: str) -> None: ...
 
-    async def kill(self, message: str, seconds: int | None) -> None: ...
+    async def kill(self, message: str, why: str, seconds: int | None) -> None: ...
 
 
 def first_judgement(spec: Object) -> tuple[bool, bool]:
@@ -66,29 +66,27 @@ class Prober:
             if not answer.is_good:
                 self._subject.complain(probe.kind, answer.words)
             tally = tally.after(answer.is_good, probe)
-            if tally.verdict is not None and not await on_verdict(probe, tally.verdict):
+            if tally.verdict is not None and not await on_verdict(probe, tally.verdict, answer):
                 return
             await asyncio.sleep(probe.period)
 
-    async def _on_startup(self, probe: Probe, is_good: bool) -> bool:
+    async def _on_startup(self, probe: Probe, is_good: bool, answer: Answer) -> bool:
         if not is_good:
-            await self._give_up(probe)
+            await self._give_up(probe, answer)
             return True
         self._subject.judge(started=True, ready="readiness" not in self._asked)
         return False
 
-    async def _on_liveness(self, probe: Probe, is_good: bool) -> bool:
+    async def _on_liveness(self, probe: Probe, is_good: bool, answer: Answer) -> bool:
         if not is_good and not self._subject.halt.is_set():
-            await self._give_up(probe)
+            await self._give_up(probe, answer)
         return True
 
-    async def _give_up(self, probe: Probe) -> None:
-        name = self._subject.name
-        await self._subject.kill(
-            f"Container {name} failed {probe.kind} probe, will be restarted", probe.grace
-        )
+    async def _give_up(self, probe: Probe, answer: Answer) -> None:
+        said = f"Container {self._subject.name} failed {probe.kind} probe, will be restarted"
+        await self._subject.kill(said, answer.failure_of(f"{probe.kind} probe"), probe.grace)
 
-    async def _on_readiness(self, probe: Probe, is_good: bool) -> bool:
+    async def _on_readiness(self, probe: Probe, is_good: bool, answer: Answer) -> bool:
         if self._subject.view.is_running and self._subject.view.ready != is_good:
             self._subject.judge(started=True, ready=is_good)
         return True

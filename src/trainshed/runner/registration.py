@@ -10,6 +10,7 @@ from datetime import datetime
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.client.requests import ALL, Delete, Where
+from trainshed.kinds.core.heartbeats import AGENT, LEASE_NAMESPACE, LEASE_SECONDS
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 from trainshed.runner import node
@@ -36,6 +37,8 @@ class Registration:
         self._client, self._machine, self._plans = client, machine, plans
         self._features, self._clock = features, clock
         self._nodes: dict[str, Object] = {}
+        self._heard = clock()
+        """When the server last had a word from us."""
 
     async def register(self) -> None:
         """All our nodes are there and ready; those we no longer pretend are gone with their pods."""
@@ -49,12 +52,17 @@ class Registration:
             await asyncio.sleep(RENEW_SECONDS)
             count += 1
             try:
-                if count % _STATUS_EVERY == 0:
+                if count % _STATUS_EVERY == 0 or self._was_silent():
                     await self.register()
                 else:
                     await asyncio.gather(*(self._renew(plan) for plan in self._plans))
+                self._heard = self._clock()
             except (faults.Fault, Failure) as trouble:
                 log.info("the node's lease is not renewed: %s", trouble)
+
+    def _was_silent(self) -> bool:
+        """Whether our nodes may count as lost by now: then a renewal alone does not make them ready."""
+        return (self._clock() - self._heard).total_seconds() > LEASE_SECONDS / 2
 
     async def leave(self) -> None:
         """Say that nothing runs here from now on."""
@@ -81,13 +89,13 @@ class Registration:
         lease = node.lease(plan, self._nodes[plan.name], self._clock())
         try:
             await self._client.patch(
-                "leases.coordination.k8s.io", plan.name, {"spec": lease["spec"]}, node.LEASE_NAMESPACE
+                "leases.coordination.k8s.io", plan.name, {"spec": lease["spec"]}, LEASE_NAMESPACE
             )
         except faults.NotFound:
             await self._client.create(lease)
 
     async def _retire(self) -> None:
-        ours = Where(labels=f"{node.AGENT}={self._machine.hostname}")
+        ours = Where(labels=f"{AGENT}={self._machine.hostname}")
         kept = {plan.name for plan in self._plans}
         for found in (await self._client.list("nodes", where=ours)).items:
             name = text(found, "metadata", "name")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from trainshed.kube import verdicts
 from trainshed.runner.logs.lines import Renderer
 
 MOST_MESSAGE = 4096
@@ -43,13 +44,26 @@ def _end_of(path: Path) -> bytes:
 
 
 def tail(block: bytes) -> str:
-    """The last whole lines of a piece of a log file, without stamps, as much as a status may hold."""
+    """The last whole lines of a piece of a log file, without stamps, as much as a status may hold.
+
+    A launcher may say more after the program's own end than there is room for: then the line that names the
+    cause comes first.
+    """
     shown = Renderer().render(block).decode(errors="replace")
+    kept = _last_lines(shown, MOST_TAIL)
+    first = verdicts.telling_line(shown)
+    if not first or first in kept or len(first.encode()) > MOST_TAIL // 2:
+        return kept
+    above = f"{first}\n{verdicts.GAP}\n"
+    return above + _last_lines(shown, MOST_TAIL - len(above.encode()))
+
+
+def _last_lines(shown: str, room: int) -> str:
     kept: list[str] = []
-    room = MOST_TAIL
+    left = room
     for line in reversed(shown.splitlines(keepends=True)[-_MOST_LINES:]):
-        if len(line.encode()) > room:
+        if len(line.encode()) > left:
             break
         kept.append(line)
-        room -= len(line.encode())
-    return "".join(reversed(kept)) or shown[-MOST_TAIL:]
+        left -= len(line.encode())
+    return "".join(reversed(kept)) or shown[-room:]

@@ -18,6 +18,7 @@ from trainshed.runner.pod_state import PodState
 from trainshed.runner.serving import Run
 from trainshed.runner.site import Site
 from trainshed.runner.stops import Stop
+from trainshed.runner.volumes import inmemory
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ class Tenants:
         self._working: dict[str, asyncio.Task[None]] = {}
         self._found: dict[str, list[Found]] = {}
         self._states: dict[str, PodState] = {}
+        self._left: set[str] = set()
         self._is_draining = False
 
     # --- beginning ---
@@ -39,6 +41,8 @@ class Tenants:
     def remember(self, found: Iterable[Found]) -> None:
         """Take note of what a former life left, before any pod is seen."""
         self._states = dict(pod_state.all_in(self._site.folders.pods))
+        # An agent that was killed while it removed a pod's folder has left one without a state.
+        self._left = pod_state.folders_in(self._site.folders.pods) | inmemory.left(self._site.folders.pods)
         for one in found:
             state = self._states.get(one.pod_uid)
             if state is None or not state.drained:
@@ -48,15 +52,17 @@ class Tenants:
             self._site.devices.keep(uid, state.node, state.devices)
 
     async def forget_strangers(self) -> None:
-        """Once all pods are known: end what belongs to none of them."""
-        known = {text(pod, "metadata", "uid") for pod in self._pods.list()}
-        left = self._states.keys() | self._found.keys()
-        self._states = {}
+        """Once all pods are known: end what belongs to none of them, or to one that is over and done with."""
+        known = {text(pod, "metadata", "uid") for pod in self._pods.list() if not pod_status.is_final(pod)}
+        known |= self._lives.keys()
+        left = self._left | self._found.keys()
+        self._states, self._left = {}, set()
         for uid in left - known:
             log.info("pod %s is gone; what it left is removed", uid)
             await self._site.engine.close_pod(uid)
             await asyncio.to_thread(pod_state.remove, self._site.folders.pod(uid))
             self._release(uid)
+        self._site.hosts.forget_strangers()
 
     # --- news ---
 

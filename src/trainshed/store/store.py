@@ -98,11 +98,11 @@ class Store:
             return self._shelves.get(key)
         return None if write.deleted else write.record
 
-    def heads(self, resource: str, namespace: str) -> Sequence[Record]:
-        """What a namespace will hold once everything queued is durable, in no order."""
+    def heads(self, resource: str, namespace: str | None) -> Sequence[Record]:
+        """What a namespace will hold once everything queued is durable, in no order; None means all."""
         found = {record.key: record for record in self._shelves.ordered(resource, namespace)}
         for key, write in self._pending.items():
-            if key.resource == resource and key.namespace == namespace:
+            if key.resource == resource and namespace in (None, key.namespace):
                 found.pop(key, None)
                 if not write.deleted:
                     found[key] = write.record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 
 import httpx
@@ -11,19 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import waits
-from tests.backend import service
+from tests.backend import accounts, service
 from tests.backend.reads import sse
 from tests.backend.reads.conftest import Submit, asked
 from tests.backend.reads.test_reading import recorded
 from tests.backend.service import Backend
-from trainshed.backend import pages
-from trainshed.backend.history import archive, records
+from tests.servers import Cluster
+from trainshed.backend import pages, rows
+from trainshed.backend.history import archive, births, records
 from trainshed.backend.history.records import EventRow, Record
 from trainshed.backend.history.store import Bounds, Store
 from trainshed.backend.joblines.marks import Line
 from trainshed.backend.paging import Filter
 from trainshed.backend.rows import ContainerRow, PodRow, Row
 from trainshed.client.client import Client
+from trainshed.jobs.summary import TRAINJOBS
 from trainshed.kube.objects import Object
 from trainshed.runner.logs import lines as stamps
 
@@ -145,7 +148,7 @@ async def test_pages_of_the_history_show_each_entry_once(tmp_path: Path) -> None
         # Something ends between two pages: it is newer than all of them.
         await store.put(records.entry(a_row(100 + len(seen), "2026-01-03T00:00:00Z")), Record())
     assert len(seen) == len(set(seen)) == 25
-    assert store.page("a", Filter(), "", 1, since="2026-01-01T00:00:20Z").total < 25
+    assert store.page("a", Filter(), "", 1, births.Birth("", "2026-01-01T00:00:20Z").covers).total < 25
     store.close()
 
 
@@ -188,25 +191,113 @@ def test_archived_lines_can_be_read_as_the_agents() -> None:
     assert (line.stamp, line.text) == (b"2026-01-01T00:00:00.500000000Z", b"a b")
 
 
-def test_a_namespace_with_the_name_of_a_former_one_does_not_see_its_history(
+# --- namesakes ----------------------------------------------------------------------------------------------
+
+
+def a_namespace(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+async def remove(client: Client, namespace: str) -> None:
+    await client.delete("namespaces", namespace)
+    await waits.until_gone(client, "namespaces", namespace)
+
+
+def test_the_history_of_a_former_namespace_is_for_who_sees_all_and_not_for_its_namesake(
     backend: Backend, rest: httpx.Client, submit: Submit, namespace: str, name: str
 ) -> None:
-    async def make(client: Client) -> Object:
-        return await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-
-    async def remove(client: Client) -> None:
-        await client.delete("namespaces", namespace)
-        await waits.until_gone(client, "namespaces", namespace)
-
-    asked(backend, make)
+    asked(backend, lambda client: client.create(a_namespace(namespace)))
     uid = submit(name, "echo of the first; exit 0", namespace)["metadata"]["uid"]
     sse.lines_of(rest, name, namespace).to_the_end()
     recorded(rest, uid)
-    asked(backend, remove)
+    asked(backend, lambda client: remove(client, namespace))
     recorded(rest, uid, "deleted_at")
-    asked(backend, make)
-    service.problem(rest.get(f"/api/history/{uid}"), 404, "not_found")
-    service.problem(rest.get(f"/api/history/{uid}/logs"), 404, "not_found")
-    assert service.ok(rest.get("/api/history", params={"namespace": namespace}))["items"] == []
-    params = {"namespace": namespace, "uid": uid}
-    service.problem(rest.get(f"/api/trainjob/{name}/logs/stream", params=params), 404, "not_found")
+    token = asked(backend, lambda client: accounts.made(client, namespace))
+    with backend.rest(token) as heir:
+        service.problem(heir.get(f"/api/history/{uid}"), 404, "not_found")
+        service.problem(heir.get(f"/api/history/{uid}/logs"), 404, "not_found")
+        assert service.ok(heir.get("/api/history"))["items"] == []
+        params = {"namespace": namespace, "uid": uid}
+        service.problem(heir.get(f"/api/trainjob/{name}/logs/stream", params=params), 404, "not_found")
+    for params in ({"all_namespaces": "true"}, {"namespace": namespace}):
+        listed = service.ok(rest.get("/api/history", params={**params, "name": name}))["items"]
+        assert [one["uid"] for one in listed] == [uid]
+    assert service.ok(rest.get(f"/api/history/{uid}"))["deleted_at"]
+    parts = service.ok(rest.get(f"/api/history/{uid}/logs"))["parts"]
+    assert [part["logs"] for part in parts] == ["of the first\n"]
+    past = sse.Follower(rest, f"/api/trainjob/{name}/logs/stream", {"namespace": namespace, "uid": uid})
+    assert past.to_the_end()["state"] == "Complete"
+
+
+def test_two_owners_of_a_name_in_one_second_are_told_apart(
+    backend: Backend, plane: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    token = asked(backend, lambda client: accounts.made(client, namespace))
+    birth = asked(backend, lambda client: births.of(client, namespace))
+    uids = {"mine": birth.uid, "former": "of another namespace", "unknown": ""}
+
+    async def kept(file: Path) -> None:
+        file.parent.mkdir(parents=True)
+        store = Store(file)
+        for number, (name, uid) in enumerate(uids.items()):
+            row = msgspec.structs.replace(
+                a_row(number, birth.since, namespace), name=name, created=birth.since, namespace_uid=uid
+            )
+            await store.put(records.entry(row, birth.since), Record())
+        store.close()
+
+    asyncio.run(kept(tmp_path / "kept" / "history" / "jobs.db"))
+    with service.serving(tmp_path, plane) as fresh, fresh.rest(token) as owner:
+        assert [one["trainjob_name"] for one in service.ok(owner.get("/api/history"))["items"]] == ["mine"]
+        service.ok(owner.get("/api/history/uid-0"))
+        service.problem(owner.get("/api/history/uid-1"), 404, "not_found")
+        service.problem(owner.get("/api/history/uid-2"), 404, "not_found")
+        params = {"namespace": namespace, "uid": "uid-1"}
+        service.problem(owner.get("/api/trainjob/former/status/stream", params=params), 404, "not_found")
+
+
+def test_a_job_as_old_as_its_namespace_is_of_it_as_long_as_it_is_there(
+    backend: Backend, submit: Submit, namespace: str, name: str
+) -> None:
+    asked(backend, lambda client: client.create(a_namespace(namespace)))
+    job = submit(name, "exit 0", namespace)
+
+    async def found(client: Client, created: str) -> str:
+        row = msgspec.structs.replace(rows.row(job), created=created)
+        return (await births.placed(client, [row]))[0].namespace_uid
+
+    birth = asked(backend, lambda client: births.of(client, namespace))
+    assert asked(backend, lambda client: found(client, birth.since)) == birth.uid
+    assert asked(backend, lambda client: found(client, "2001-01-01T00:00:00Z")) == ""
+    asked(backend, lambda client: client.delete(TRAINJOBS, name, namespace))
+    asked(backend, lambda client: waits.until_gone(client, TRAINJOBS, name, namespace))
+    assert asked(backend, lambda client: found(client, birth.since)) == ""
+    assert asked(backend, lambda client: found(client, "2999-01-01T00:00:00Z")) == birth.uid
+
+
+def test_a_job_that_was_deleted_is_recorded_with_its_namespace(
+    backend: Backend, rest: httpx.Client, submit: Submit, namespace: str, name: str
+) -> None:
+    token = asked(backend, lambda client: accounts.made(client, namespace))
+    uid = submit(name, "exit 0", namespace)["metadata"]["uid"]
+    sse.states_of(rest, name, namespace).to_the_end()
+    asked(backend, lambda client: client.delete(TRAINJOBS, name, namespace))
+    recorded(rest, uid, "deleted_at")
+    with backend.rest(token) as owner:
+        assert service.ok(owner.get(f"/api/history/{uid}"))["deleted_at"]
+
+
+async def test_records_of_an_earlier_version_are_read_and_go_by_time_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path / "jobs.db")
+    old = msgspec.json.decode(msgspec.json.encode(records.entry(a_row(5, "2026-01-02T00:00:00Z"))))
+    del old["namespace_uid"]
+    store.close()
+    with sqlite3.connect(tmp_path / "jobs.db") as base:
+        base.execute("insert into jobs values (?, ?, ?, ?)", ("uid-5", msgspec.json.encode(old), b"{}", ""))
+    base.close()
+    again = Store(tmp_path / "jobs.db")
+    found = again.find("uid-5")
+    assert found is not None
+    seconds = ("2026-01-01T00:00:04Z", "2026-01-01T00:00:05Z", "2026-01-01T00:00:06Z")
+    assert [births.Birth("new", second).covers(found) for second in seconds] == [True, False, False]
+    again.close()

@@ -72,6 +72,19 @@ def test_lines_of_a_job_deleted_as_it_ran_are_kept(beside: Whole, rest: httpx.Cl
     assert [part["logs"] for part in parts] == ["so far\n"]
 
 
+def test_nodes_beside_a_launcher_keep_their_numbers_when_the_job_is_gone(
+    beside: Whole, rest: httpx.Client
+) -> None:
+    beside.apply(a_shell("launched", "echo the program", nodes=2, runtime="deepspeed-distributed"))
+    uid = beside.get("trainjob", "launched")["metadata"]["uid"]
+    beside.finish("launched", "Complete")
+    recorded(rest, uid)
+    beside.kubectl("delete", "trainjob", "launched", "--wait=true")
+    recorded(rest, uid, "deleted_at")
+    parts = service.ok(rest.get(f"/api/history/{uid}/logs"))["parts"]
+    assert {(part["role"], part["worker"]) for part in parts} == {("launcher", 0), ("node", 1)}
+
+
 def test_the_run_after_a_resume_is_the_last_one(beside: Whole, rest: httpx.Client) -> None:
     beside.apply(a_shell("paused", "date +%s%N; sleep 600", nodes=2))
     for count in range(1, 4):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import io
 import time
 import zipfile
@@ -15,6 +17,7 @@ from tests.backend.reads import sse
 from tests.backend.reads.conftest import Submit, asked
 from tests.backend.service import Backend
 from tests.jobs.builders import a_runtime
+from tests.jobs.test_recovery import eventually
 from trainshed.client.client import Client
 from trainshed.jobs.summary import TRAINJOBS
 from trainshed.kube import faults
@@ -180,6 +183,54 @@ def test_a_failed_job_is_shown_with_everything_about_it(
     assert any(event["object"].startswith("Pod/") for event in found["events"])
 
 
+def test_what_became_of_its_jobs_is_told_to_who_may_list_them(
+    backend: Backend, submit: Submit, namespace: str, name: str
+) -> None:
+    rules = {"trainjobs": ("get", "list"), "events": ("list",), "pods": ("list",)}
+    token = asked(backend, lambda client: accounts.made(client, namespace, rules))
+    submit(name, "exit 0", namespace)
+    with backend.rest() as rest:
+        ended(rest, name, namespace)
+        shown = functools.partial(told, rest, f"/api/trainjob/{name}?namespace={namespace}")
+        eventually(lambda: "Completed" in shown().get("Job", ()), "the end of its Job is told")
+    with backend.rest(token) as rest:
+        found = told(rest, f"/api/trainjob/{name}")
+    assert "Pod" in found
+    assert "Job" not in found
+
+
+def told(rest: httpx.Client, path: str) -> dict[str, set[str]]:
+    """The reasons of a job's events by the kind they are about."""
+    found: dict[str, set[str]] = {}
+    for event in service.ok(rest.get(path))["events"]:
+        found.setdefault(event["object"].partition("/")[0], set()).add(event["reason"])
+    return found
+
+
+def test_events_of_a_job_are_found_among_very_many_others(
+    backend: Backend, rest: httpx.Client, submit: Submit, namespace: str, name: str
+) -> None:
+    async def crowd(client: Client) -> None:
+        await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        await asyncio.gather(
+            *(client.create(an_event(number, namespace), namespace) for number in range(1100))
+        )
+
+    asked(backend, crowd)
+    uid = submit(name, "exit 0", namespace)["metadata"]["uid"]
+    ended(rest, name, namespace)
+    found = service.ok(rest.get(f"/api/trainjob/{name}", params={"namespace": namespace}))
+    for shown in (found, recorded(rest, uid)):
+        assert any(event["object"].startswith("Pod/") for event in shown["events"])
+
+
+def an_event(number: int, namespace: str) -> Object:
+    """Before all others in the alphabet, and about somebody else's pod."""
+    about = {"kind": "Pod", "namespace": namespace, "name": "other", "uid": f"other-{number}"}
+    meta = {"name": f"a-{number}"}
+    return {"apiVersion": "v1", "kind": "Event", "metadata": meta, "involvedObject": about, "message": "m"}
+
+
 def test_attempts_are_told_apart(backend: Backend, rest: httpx.Client, submit: Submit, name: str) -> None:
     runtime = a_runtime(f"again-{name}", {"maxRestarts": 2}, backoffLimit=0, pod={"restartPolicy": "Never"})
     asked(backend, lambda client: client.create(runtime))
@@ -208,11 +259,53 @@ def test_who_may_only_see_the_job_is_shown_only_the_job(
         for route in ("logs", "logs?worker=all", "logs/download", "logs/stream"):
             service.problem(rest.get(f"/api/trainjob/{name}/{route}"), 403, "forbidden")
         uid = found["uid"]
-        recorded(rest, uid)
+        past = recorded(rest, uid)
+        assert past["omitted"] == ["events", "jobset", "pods"]
+        assert (past["pods"], past["events"], past["attempts"]) == ([], [], [])
+        assert past["timings"]["running_at"] is None
         service.problem(rest.get(f"/api/history/{uid}/logs"), 403, "forbidden")
+    with backend.rest() as admin:
+        whole = recorded(admin, uid)
+        assert (len(whole["pods"]), whole["omitted"]) == (1, [])
 
 
 # --- logs ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("runtime", "ranks"),
+    [("deepspeed-distributed", {"launcher": [0], "node": [1]}), ("horovod-distributed", {"node": [0, 1]})],
+)
+def test_worker_0_of_a_launched_job_tells_what_its_launcher_does(
+    rest: httpx.Client, submit: Submit, name: str, runtime: str, ranks: dict[str, list[int]]
+) -> None:
+    uid = submit(name, "echo the program", nodes=2, runtime=runtime)["metadata"]["uid"]
+    follower = sse.lines_of(rest, name, worker=0)
+    follower.to_the_end()
+    assert "the program" in follower.lines()
+    told = {(event.data["role"], event.data["worker"]) for event in follower.heard if event.name == "lines"}
+    assert ("launcher", 0) in told
+    assert {worker for _, worker in told} == {0}
+    where: dict[str, str | int] = {"namespace": "default"}
+    answer = service.ok(rest.get(f"/api/trainjob/{name}/logs", params=where))
+    assert answer == {"trainjob_name": name, "worker": 0, "logs": "the program\n"}
+    second = service.ok(rest.get(f"/api/trainjob/{name}/logs", params=where | {"worker": 1}))
+    assert "the program" not in second["logs"]
+    whole = rest.get(f"/api/trainjob/{name}/logs/download", params=where | {"worker": 0}).text
+    assert "the program\n" in whole
+    assert [part["logs"] for part in recorded_lines(rest, uid, 0) if part["role"] == "launcher"] == [
+        "the program\n"
+    ]
+    detail = service.ok(rest.get(f"/api/trainjob/{name}", params=where))
+    for role, wanted in ranks.items():
+        assert [pod["worker"] for pod in detail["pods"] if pod["role"] == role] == wanted
+    assert set(detail["attempts"][0]["exit_codes"]) == {"0", "1"}
+
+
+def recorded_lines(rest: httpx.Client, uid: str, worker: int) -> list[Object]:
+    recorded(rest, uid)
+    parts: list[Object] = service.ok(rest.get(f"/api/history/{uid}/logs", params={"worker": worker}))["parts"]
+    return parts
 
 
 def test_parts_of_logs_are_read(rest: httpx.Client, submit: Submit, name: str) -> None:

@@ -86,7 +86,7 @@ def test_a_deleted_job_ends_its_streams(
         ends = [next(event for event in source if event.name == "end") for source in (events, changes)]
     for end in ends:
         assert end.data["deleted"]
-        assert end.data["phase"] == "Deleted"
+        assert (end.data["state"], end.data["phase"]) == ("Deleted", "Deleted")
 
 
 def test_a_namesake_shows_only_its_own_lines(

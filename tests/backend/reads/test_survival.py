@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -72,6 +72,20 @@ def test_a_stream_goes_on_when_a_part_is_killed(own: Whole, mortal: Backend, par
     assert (last.name, last.data.get("state")) == ("end", "Complete"), last
     for worker in (0, 1):
         assert follower.lines(worker) == EVERYTHING
+
+
+@pytest.mark.parametrize("follow", [sse.lines_of, sse.states_of])
+def test_a_job_the_backend_has_not_heard_of_yet_is_not_taken_for_deleted(
+    own: Whole, mortal: Backend, follow: Callable[[httpx.Client, str], Follower]
+) -> None:
+    """Its watch is still broken off when the job is there and can be followed."""
+    name = f"unheard-{follow.__name__.partition('_')[0]}"
+    os.kill(own.pids()["apiserver"], signal.SIGKILL)
+    own.up("--relax")
+    own.apply(a_shell(name, "echo here; sleep 2; exit 0"))
+    with mortal.rest() as rest:
+        end = follow(rest, name).to_the_end()
+    assert (end["state"], end["deleted"]) == ("Complete", False)
 
 
 def test_a_stream_goes_on_behind_its_last_event_when_the_backend_is_killed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from random import Random
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.pure.converting import manifest_samples
+from tests.pure.converting import manifest_samples, simulated
 from tests.pure.converting.manifest_samples import Specs
 from trainshed.jobs.converting import texts
 from trainshed.jobs.converting.converting import Conversion, convert
@@ -56,6 +57,16 @@ def test_every_field_is_carried_over_or_told_of(family: Family, seed: int, specs
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32))
+def test_every_field_of_a_pod_is_in_the_same_place_of_the_new_one_or_told_of(
+    family: Family, seed: int, specs: Specs
+) -> None:
+    manifest = manifest_samples.a_manifest(family, specs[family.kind], Random(seed))
+    assert list(misplaced(manifest, convert([manifest]))) == []
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32))
 def test_converting_twice_changes_nothing(family: Family, seed: int, specs: Specs) -> None:
@@ -80,6 +91,43 @@ def unaccounted(manifest: Object, found: Conversion, family: Family) -> Iterator
         is_told = shown in told or any(is_below(shown, field) for field in gone)
         if not is_told and not is_carried(path, value_at(manifest, path), made, family):
             yield f"{shown} = {value_at(manifest, path)!r}"
+
+
+def misplaced(manifest: Object, found: Conversion) -> Iterator[str]:
+    """Fields of pods that the pods themselves do not have in the end, whatever is written in a runtime."""
+    topology = simulated.topology_of(manifest)
+    made = simulated.made_pods(simulated.jobset_of(found.documents, is_whole=False))
+    told = {finding.field for finding in found.findings}
+    gone = [
+        finding.field for finding in found.findings if finding.verdict in ("not carried over", "not needed")
+    ]
+    for part in topology.parts:
+        pod = made[topology.address(part.type, 0).partition(".")[0]]
+        base = ("spec", topology.family.replicas, part.key, "template")
+        for path in leaves(part.template):
+            shown = dotted((*base, *path))
+            is_told = shown in told or any(is_below(shown, field) for field in gone)
+            if not is_told and not is_in_place(path, part.template, pod):
+                yield f"{shown} = {value_at(part.template, path)!r}"
+
+
+def is_in_place(path: Path, template: Object, pod: Object) -> bool:
+    if "env" in path:
+        return is_given(path, template, pod)
+    with contextlib.suppress(KeyError, IndexError, TypeError):
+        now = value_at(pod, path)
+        return bool(now == value_at(template, path)) or (name_of(path), now) == ("containerName", "node")
+    return False
+
+
+def is_given(path: Path, template: Object, pod: Object) -> bool:
+    """Variables go by their names; others may stand before them."""
+    place = path.index("env")
+    wanted = value_at(template, path[: place + 2])
+    if "value" in wanted and "valueFrom" in wanted:
+        return True  # no server takes a pod with both
+    there = value_at(pod, path[:place]).get("env") or ()
+    return any({"value": "", **wanted} == {"value": "", **item} for item in there)
 
 
 def is_below(field: str, above: str) -> bool:
@@ -139,6 +187,19 @@ def test_unknown_fields_are_told_of_one_by_one() -> None:
         finding.field for finding in convert([manifest]).findings if finding.verdict == "not carried over"
     ]
     assert lost == ["spec.pytorchReplicaSpecs.Master.odd", "spec.new.a[0]", "more"]
+
+
+def test_host_names_of_pods_are_told_to_be_lost() -> None:
+    pod = {"containers": [{"name": "pytorch", "image": "i"}], "hostname": "box", "subdomain": "shelf"}
+    manifest = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "j"},
+        "spec": {"pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": {"spec": pod}}}},
+    }
+    found = convert([manifest]).findings
+    lost = [finding.field.rpartition(".")[2] for finding in found if finding.verdict == "not carried over"]
+    assert lost == ["hostname", "subdomain"]
 
 
 def test_text_and_objects_convert_alike(specs: Specs) -> None:

@@ -13,7 +13,7 @@ from trainshed.controllers.trainjob import shapes
 from trainshed.jobs.converting.converting import convert
 from trainshed.kinds.kind import Kind
 from trainshed.kinds.schemas import Schemas
-from trainshed.kube.objects import JSON, Object
+from trainshed.kube.objects import JSON, Object, copied
 
 MANIFESTS = simulated.manifests()
 SAMPLES = {manifest["metadata"]["name"]: manifest for manifest in MANIFESTS}
@@ -123,6 +123,50 @@ def test_a_program_without_torchrun_keeps_the_variables_it_reads() -> None:
     assert "job-completion-index" in given["RANK"]["valueFrom"]["fieldRef"]["fieldPath"]
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "torchrun train.py",
+        "cd /work && pip install -q x 2>&1 && exec torchrun --nnodes ${PET_NNODES} \\\n  train.py | cat",
+        "# python first\nexport A=1; if [ -e a ]; then B=2 python3 -m torch.distributed.run a.py; fi",
+    ],
+)
+def test_where_only_torchrun_is_started_it_sets_the_ranks_itself(script: str) -> None:
+    assert not variables_of(script) & {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "python3 -c 'print(1)' && echo torchrun here",
+        "./prepare.sh --download && torchrun train.py",
+        "A=$(python rank.py) torchrun train.py",
+        "torchrun train.py; prepare",
+        "bash first.sh & torchrun train.py",
+        "cat > a.sh <<E\nnvidia-smi\nE\n. a.sh\ntorchrun train.py",
+        "torchrun-like train.py",
+        "cat a.py | python3 -; torchrun train.py",
+    ],
+)
+def test_other_programs_beside_torchrun_keep_the_variables_they_may_read(script: str) -> None:
+    assert variables_of(script) > {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+
+
+def test_a_script_in_a_file_keeps_the_variables_whatever_its_arguments_are() -> None:
+    assert variables_of("run.sh", "bash", "torchrun") > {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+
+
+def variables_of(script: str, *shell: str) -> set[str]:
+    """The names of those that a program is given by the TrainJob."""
+    job = copied(SAMPLES["torchrun"])
+    command = [shell[0], script, *shell[1:]] if shell else ["bash", "-c", script]
+    for replica in job["spec"]["pytorchReplicaSpecs"].values():
+        (container,) = replica["template"]["spec"]["containers"]
+        container |= {"command": command, "args": []}
+    (made,) = convert([job]).documents
+    return {item["name"] for item in made["spec"]["trainer"]["env"]}
+
+
 def test_unlike_masters_and_workers_become_two_jobs_of_a_runtime() -> None:
     runtime, job = made("unlike")
     assert job["spec"]["runtimeRef"] == {"kind": "TrainingRuntime", "name": "unlike"}
@@ -135,6 +179,29 @@ def test_unlike_masters_and_workers_become_two_jobs_of_a_runtime() -> None:
     labels = worker["template"]["spec"]["template"]["metadata"]["labels"]
     assert labels == {"training.kubeflow.org/job-name": "unlike"}
     assert job["metadata"]["annotations"] == {"trainshed.dev/ttl-seconds-after-finished": "60"}
+
+
+def test_labels_that_one_types_placement_asks_for_are_on_the_pods_of_all() -> None:
+    job = copied(SAMPLES["unlike"])
+    chosen = {"labelSelector": {"matchLabels": {"training.kubeflow.org/job-name": "unlike"}}}
+    term = {**chosen, "topologyKey": "kubernetes.io/hostname"}
+    near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["affinity"] = near
+    for seen in simulated.trainjob_pods(convert([job]).documents).values():
+        assert seen.pod["metadata"]["labels"]["training.kubeflow.org/job-name"] == "unlike"
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "is_told"),
+    [("unlike", 2, True), ("unlike", 6, True), ("unlike", 1, False), ("simple", 2, False)],
+)
+def test_a_limit_that_each_job_counts_for_itself_is_told_of(name: str, limit: int, is_told: bool) -> None:
+    job = copied(SAMPLES[name])
+    job["spec"]["runPolicy"] = {"backoffLimit": limit}
+    for replica in job["spec"]["pytorchReplicaSpecs"].values():
+        replica["restartPolicy"] = "OnFailure"
+    told = [one.verdict for one in convert([job]).findings if one.field == "spec.runPolicy.backoffLimit"]
+    assert told == (["behaves differently"] if is_told else [])
 
 
 def test_elastic_bounds_go_to_the_runtime() -> None:
@@ -160,6 +227,25 @@ def test_parameter_servers_do_not_keep_a_job_from_ending() -> None:
     spec = runtime["spec"]["template"]["spec"]
     assert spec["successPolicy"]["targetReplicatedJobs"] == ["chief"]
     assert [job["name"] for job in spec["replicatedJobs"]] == ["chief", "worker", "ps", "evaluator"]
+
+
+def test_only_the_container_that_trains_is_told_of_tensorflows_cluster() -> None:
+    job = copied(SAMPLES["parameter-servers"])
+    for replica in job["spec"]["tfReplicaSpecs"].values():
+        replica["template"]["spec"]["containers"].append({"name": "side", "image": "s"})
+    for seen in simulated.trainjob_pods(convert([job]).documents).values():
+        side = next(one for one in seen.pod["spec"]["containers"] if one["name"] == "side")
+        assert "TF_CONFIG" not in [item["name"] for item in side.get("env", ())]
+        assert "TF_CONFIG" in seen.variables
+
+
+def test_a_type_that_v1_takes_no_notice_of_is_told_to_count_now() -> None:
+    """Case 5."""
+    job = copied(SAMPLES["parameter-servers"])
+    replicas = job["spec"]["tfReplicaSpecs"]
+    replicas["Odd"] = copied(replicas["Worker"])
+    told = [one.why for one in convert([job]).findings if one.field == "spec.tfReplicaSpecs.Odd"]
+    assert told == ["a pod of Odd that fails for good fails the job; v1 takes no notice of the type"]
 
 
 def test_workers_of_mpi_run_sshd_and_the_launcher_waits_for_them() -> None:
@@ -294,6 +380,40 @@ def test_jobs_of_the_mpi_operator_convert_too() -> None:
     policy = runtime["spec"]["mlPolicy"]["mpi"]
     assert (policy["sshAuthMountPath"], policy["runLauncherAsNode"]) == ("/home/u/.ssh", True)
     assert made["spec"]["trainer"] == {"numNodes": 3, "numProcPerNode": 2}
+
+
+@pytest.mark.parametrize(
+    ("said", "limit", "policy", "job"),
+    [
+        ("", None, "OnFailure", {}),
+        ("Never", None, "Never", {}),
+        ("OnFailure", 6, "OnFailure", {"backoffLimit": 6}),
+    ],
+)
+def test_a_launcher_that_is_a_job_already_is_tried_again_as_before(
+    said: str, limit: int | None, policy: str, job: Object
+) -> None:
+    """That of kubeflow.org/v2beta1 reaches its workers by ssh already, and computes only where it is told."""
+    found = copied({**SAMPLES["horovod"], "apiVersion": "kubeflow.org/v2beta1"})
+    found["spec"]["runPolicy"] = {"backoffLimit": limit}
+    launcher = found["spec"]["mpiReplicaSpecs"]["Launcher"]
+    launcher["restartPolicy"] = said
+    made = convert([found])
+    template = made.documents[0]["spec"]["template"]["spec"]["replicatedJobs"][1]["template"]["spec"]
+    assert template.pop("template")["spec"]["restartPolicy"] == policy
+    assert {name: value for name, value in template.items() if name == "backoffLimit"} == job
+    told = [
+        one.why for one in made.findings if "ssh" in one.why or one.field.endswith("Launcher.restartPolicy")
+    ]
+    assert told == []
+
+
+def test_a_launcher_that_is_told_to_compute_keeps_its_gpus() -> None:
+    for joins in (True, False):
+        job = copied({**SAMPLES["horovod"], "apiVersion": "kubeflow.org/v2beta1"})
+        job["spec"]["runLauncherAsWorker"] = joins
+        written = json.dumps(convert([job]).documents)
+        assert ("NVIDIA_VISIBLE_DEVICES" in written) is not joins
 
 
 def test_a_variable_that_is_overruled_still_counts_for_those_before() -> None:

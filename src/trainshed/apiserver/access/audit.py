@@ -54,8 +54,10 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     subresource: str = ""
     user_agent: str = ""
     source: str = ""
-    command: tuple[str, ...] = ()
-    """What is run in a container; values of assignments in it are masked."""
+    program: str = ""
+    """What is run in a container, by its name alone: any of its arguments may be a secret."""
+    arguments: int = 0
+    """How many words follow the program's name."""
 
 
 def sanitized(path: str, query: bytes) -> str:

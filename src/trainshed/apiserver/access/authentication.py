@@ -26,13 +26,15 @@ class Authenticator:
 
     def identify(self, headers: Sequence[tuple[bytes, bytes]]) -> Identity | None:
         """The same for headers as they arrive; raises `Forbidden` or `BadRequest` on impersonation."""
-        credentials = b""
+        credentials: bytes | None = None
         impersonates = False
         for name, value in headers:
             if name == b"authorization":
-                credentials = value
+                # Of several the first, as Go does.
+                credentials = value if credentials is None else credentials
             elif name.startswith(impersonation.PREFIX):
                 impersonates = True
+        credentials = credentials or b""
         identity = self._static_headers.get(credentials) or self._from_header(credentials)
         if identity is not None and impersonates:
             return impersonation.assume(identity, headers, self._authorizer)

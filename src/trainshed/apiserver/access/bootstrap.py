@@ -15,6 +15,7 @@ from trainshed.apiserver.access.rules import FULL_AUTHORITY, Rule
 from trainshed.kube.objects import Object, copied, dig
 
 GROUP = "rbac.authorization.k8s.io"
+LABEL = "kubernetes.io/bootstrapping"
 AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 
 _AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
@@ -128,7 +129,7 @@ def _bindings() -> Iterator[Object]:
 def _metadata(name: str, labels: dict[str, str] | None = None) -> Object:
     return {
         "name": name,
-        "labels": {"kubernetes.io/bootstrapping": "rbac-defaults", **(labels or {})},
+        "labels": {LABEL: "rbac-defaults", **(labels or {})},
         "annotations": {AUTO_UPDATE: "true"},
     }
 

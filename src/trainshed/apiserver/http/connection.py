@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -22,9 +23,14 @@ from trainshed.apiserver.http.outlet import Outlet
 from trainshed.apiserver.http.parsing import BODY, HEAD, IDLE, Reader
 from trainshed.apiserver.http.streams import pump
 from trainshed.kube import faults
+from trainshed.kube.objects import encode
 
 log = logging.getLogger(__name__)
 
+_REQUEST_LINE = re.compile(rb"^([A-Za-z-]{1,32}) /[!-~]* HTTP/1\.[01]\r?$", re.MULTILINE)
+_METHODS = frozenset(
+    (b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"CONNECT", b"TRACE")
+)
 Respond = Callable[[Result], None]
 
 
@@ -106,8 +112,8 @@ class Connection(asyncio.Protocol):
             return None
         try:
             self._behind = self._reader.feed(data)
-        except httptools.HttpParserError:
-            return self._refuse(400, b"Invalid HTTP request received.")
+        except httptools.HttpParserError as error:
+            return self._refuse_unread(data, error)
         if self._deadline is not None and self._steps != self._reader.steps:
             self._stop_waiting()
         if self._current is None:
@@ -246,10 +252,19 @@ class Connection(asyncio.Protocol):
         self._idling = self._loop.call_later(seconds, self._check_idle)
         return None
 
-    def _refuse(self, status: int, why: bytes) -> None:
+    def _refuse_unread(self, data: bytes, error: httptools.HttpParserError) -> None:
+        """What is no HTTP gets a line of text, as upstream; a method nobody knows is an answer of the API."""
+        methods = _REQUEST_LINE.findall(data)
+        is_method = isinstance(error, httptools.HttpParserInvalidMethodError)
+        if not is_method or not methods or methods[-1] in _METHODS:
+            return self._refuse(400, b"Invalid HTTP request received.")
+        fault = faults.MethodNotAllowed("the server does not allow this method on the requested resource")
+        return self._refuse(fault.code, encode(fault.status()), b"application/json")
+
+    def _refuse(self, status: int, why: bytes, content_type: bytes = b"text/plain; charset=utf-8") -> None:
         """Read no further. What came whole before is answered; then a last word, unless one was said."""
         answered = self._reader.phase == BODY and self._current is None and not self._reader.arrived
-        self._refusal = heads.refusal(status, why)
+        self._refusal = heads.refusal(status, why, content_type)
         self._reader.give_up()
         if answered:
             return self.transport.close()

@@ -57,9 +57,9 @@ def streamed(content_type: bytes, headers: Headers, *, chunked: bool, last: bool
     return b"%b%b%b\r\n" % (_beginnings.get(200, content_type), coding, _fields(headers, last))
 
 
-def refusal(status: int, why: bytes) -> bytes:
+def refusal(status: int, why: bytes, content_type: bytes = b"text/plain; charset=utf-8") -> bytes:
     """A whole answer to what could not be read as a request."""
-    return whole(status, b"text/plain; charset=utf-8", len(why), (), last=True) + why
+    return whole(status, content_type, len(why), (), last=True) + why
 
 
 def _fields(headers: Headers, last: bool) -> bytes:

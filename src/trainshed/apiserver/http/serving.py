@@ -17,19 +17,24 @@ class Server:
     def __init__(self, service: Service, kind: type[Connection] = Connection) -> None:
         self._service, self._kind = service, kind
         self._connections: set[Connection] = set()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
 
     async def start(self, listener: socket.socket, context: ssl.SSLContext | None) -> None:
+        """Take connections of this listener, too."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._connection, sock=listener, ssl=context, backlog=1024)
+        if listener.family == socket.AF_UNIX:
+            server = await loop.create_unix_server(self._connection, sock=listener, ssl=context, backlog=1024)
+        else:
+            server = await loop.create_server(self._connection, sock=listener, ssl=context, backlog=1024)
+        self._servers.append(server)
 
     def _connection(self) -> Connection:
         return self._kind(self._service, self._connections)
 
     async def stop(self, within: float = SHUTDOWN_SECONDS) -> None:
         """Take no more; end streams, hang up where nothing is going on, wait for the rest."""
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
         for connection in list(self._connections):
             connection.shut_down()
         await self._wait(within)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trainshed.backend import pages
+from trainshed.backend.history import records
 from trainshed.backend.rows import Row
 from trainshed.kube.objects import Object
 
@@ -25,8 +26,9 @@ def status_of(row: Row) -> Object:
 
 
 def verdict_of(row: Row, *, deleted: bool) -> Object:
-    """The last word; of a job that was deleted before its end there is no other."""
+    """The last word; of a job that was deleted before its end that is what the history says."""
     body = {**status_of(row), "deleted": deleted}
     if deleted and not row.is_finished:
-        body |= {"phase": "Deleted", "message": "the job was deleted"}
+        gone = records.entry(row, "now")
+        body |= {"state": gone.state, "phase": gone.phase, "message": gone.message}
     return body

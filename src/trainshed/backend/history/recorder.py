@@ -6,19 +6,20 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import msgspec
 from fastapi import FastAPI
 
 from trainshed.aio.tasks import Tasks
 from trainshed.backend import scratch
-from trainshed.backend.history import records
+from trainshed.backend.history import births, records
 from trainshed.backend.history.archive import Archive
-from trainshed.backend.history.events import events_of
-from trainshed.backend.history.records import Record
+from trainshed.backend.history.events import Events, chosen, events_about
+from trainshed.backend.history.records import EventRow, Record
 from trainshed.backend.history.store import Store
 from trainshed.backend.index import Index, News
 from trainshed.backend.joblines.attic import Attic
@@ -37,8 +38,13 @@ _LAST_PODS_SECONDS = 120.0
 _SETTLE_SECONDS = 0.5
 """A moment after a job's end: its pods' last states and events come about then."""
 _AT_ONCE = 500
-_GATHER_SECONDS = 0.1
-"""Of jobs that come one after the other, those of so long are written together."""
+_GATHER_SECONDS = 0.01
+"""Of jobs that come one after the other, those of so long are written together.
+
+A job that vanishes while this service is away is missed if it came less than this before the end.
+"""
+_PLACE_SECONDS = 0.1
+"""So often namespaces of new jobs are looked at."""
 
 
 @dataclass(slots=True)
@@ -56,10 +62,15 @@ class Recorder:
     store: Store
     _new: dict[str, Row] = field(default_factory=dict)
     _ended: dict[str, _Task] = field(default_factory=dict)
+    _unplaced: dict[str, Row] = field(default_factory=dict)
+    _places: dict[str, str] = field(default_factory=dict)
+    """The uids of the namespaces that jobs are in, by the jobs' own."""
     _one: asyncio.Event = field(default_factory=asyncio.Event)
     """There are new ones."""
     _some: asyncio.Event = field(default_factory=asyncio.Event)
     """There are ended ones."""
+    _foreign: asyncio.Event = field(default_factory=asyncio.Event)
+    """There are some of which it is not known in which namespace they are."""
 
     def note(self, news: News) -> None:
         """Called for each change of a TrainJob; only takes note of what is to be written."""
@@ -81,15 +92,26 @@ class Recorder:
         found = self.store.find(after.uid)
         return found is None or found.finished != after.finished
 
+    def jobset_uids(self, uid: str) -> frozenset[str]:
+        """Of a job that is there or was."""
+        return self.index.jobset_uids(uid) | self.store.jobset_uids(uid)
+
+    def joins(self, uid: str) -> bool:
+        """Whether the launcher of such a job is, or was, one of its nodes."""
+        kept = self.store.find(uid)
+        return self.index.joins(uid) or (kept is not None and kept.joins)
+
     async def run(self) -> None:
         await self.index.synced.wait()
         await self._find_vanished()
         while True:
             await self._some.wait()
             self._some.clear()
-            for task in self._due():
+            due = self._due()
+            events = await self._events(due)
+            for task in due:
                 with _told():
-                    await self._record(task)
+                    await self._record(task, chosen(events, self._uids(task.row)))
             if self._ended:
                 await asyncio.sleep(_SETTLE_SECONDS / 2)
                 self._some.set()
@@ -104,8 +126,39 @@ class Recorder:
     async def write_new(self) -> None:
         self._one.clear()
         new, self._new = self._new, {}
+        rows = [row for row in new.values() if not self._is_gone(row.uid)]
         with _told():
-            await self.store.begin(row for row in new.values() if not self._is_gone(row.uid))
+            await self.store.begin(rows)
+        self._unplaced |= {row.uid: row for row in rows}
+        self._foreign.set()
+
+    async def place(self) -> None:
+        """Find out in which namespaces new jobs are. Nobody waits for it: asking takes a while."""
+        while True:
+            await self._foreign.wait()
+            self._foreign.clear()
+            rows, self._unplaced = [*self._unplaced.values()], {}
+            await self._write_places(rows)
+            await asyncio.sleep(_PLACE_SECONDS)
+
+    async def _write_places(self, rows: list[Row]) -> None:
+        placed = [row for row in await self._placed(rows) if self.index.of_uid(row.uid) is not None]
+        self._places |= {row.uid: row.namespace_uid for row in placed}
+        with _told():
+            await self.store.begin(placed)
+
+    async def _placed(self, rows: list[Row]) -> list[Row]:
+        try:
+            return await births.placed(self.client, rows)
+        except (Fault, Failure) as trouble:
+            log.debug("it is not known yet in which namespaces jobs are: %s", trouble)
+            return rows
+
+    async def _place(self, row: Row) -> Row:
+        """A job with the uid of its namespace; what was found out while it was there is most certain."""
+        kept = self.store.find(row.uid)
+        known = self._places.get(row.uid) or (kept.namespace_uid if kept is not None else "")
+        return msgspec.structs.replace(row, namespace_uid=known) if known else (await self._placed([row]))[0]
 
     def _due(self) -> list[_Task]:
         now = time.monotonic()
@@ -124,15 +177,24 @@ class Recorder:
             if self.index.of_uid(row.uid) is None:
                 entry = self.store.find(row.uid)
                 known = entry.row if entry is not None and entry.finished else row
-                await self.store.put(records.entry(known, now), await self.store.record(row.uid) or Record())
+                gone = records.entry(known, now, joins=self.joins(row.uid))
+                await self.store.put(gone, await self.store.record(row.uid) or Record())
 
-    async def _record(self, task: _Task) -> None:
-        row = task.row
-        try:
-            events = await events_of(self.client, row.namespace, row.name, self._uids(row))
-        except (Fault, Failure) as trouble:
-            log.debug("no events of %s/%s: %s", row.namespace, row.name, trouble)
-            events = []
+    async def _events(self, tasks: Sequence[_Task]) -> Events:
+        """About all of the jobs, asked for once in each namespace."""
+        wanted: dict[str, set[str]] = {}
+        for task in tasks:
+            wanted.setdefault(task.row.namespace, set()).update(self._uids(task.row))
+        found: dict[str, list[Object]] = {}
+        for namespace, uids in wanted.items():
+            try:
+                found |= await events_about(self.client, namespace, uids)
+            except (Fault, Failure) as trouble:
+                log.debug("no events in %s: %s", namespace, trouble)
+        return found
+
+    async def _record(self, task: _Task, events: Sequence[EventRow]) -> None:
+        row = await self._place(task.row)
         new = Record(
             jobset_uids=tuple(sorted(self.index.jobset_uids(row.uid))),
             restarts=self.index.restarts(row.uid),
@@ -141,8 +203,10 @@ class Recorder:
             trainjob=task.object or None,
         )
         known = await self.store.record(row.uid)
-        await self.store.put(records.entry(row, task.deleted), records.merged(known, new))
+        gone = records.entry(row, task.deleted, joins=self.joins(row.uid))
+        await self.store.put(gone, records.merged(known, new))
         if task.deleted:
+            self._places.pop(row.uid, None)
             self._let_go(task)
 
     def _let_go(self, task: _Task) -> None:
@@ -183,13 +247,14 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         store = app.state.history = Store(folder / "jobs.db")
         archive = Archive(client, folder / "logs")
         roots = (settings.kept_logs,) if settings.kept_logs else (archive.root,)
-        app.state.attic = Attic(roots, lambda uid: index.jobset_uids(uid) | store.jobset_uids(uid))
         recorder = Recorder(client, index, store)
+        app.state.attic = Attic(roots, recorder.jobset_uids, recorder.joins)
         index.listen(recorder.note)
         try:
             async with Tasks(down=app.state.down) as tasks:
                 tasks.keep("history", recorder.run)
                 tasks.keep("history of new jobs", recorder.begin)
+                tasks.keep("namespaces of new jobs", recorder.place)
                 if not settings.kept_logs:
                     index.listen_to_pods(archive.note)
                     tasks.keep("log archive", archive.run)

@@ -35,6 +35,10 @@ class Entry(msgspec.Struct, frozen=True):
     finished: str
     deleted: str
     labels: dict[str, str]
+    namespace_uid: str = ""
+    """Not known of jobs that went too soon, and of those recorded by earlier versions."""
+    joins: bool = False
+    """Whether its launcher was one of its nodes."""
 
     @property
     def ended(self) -> str:
@@ -64,6 +68,7 @@ class Entry(msgspec.Struct, frozen=True):
             finished=self.finished,
             labels=self.labels,
             revision="",
+            namespace_uid=self.namespace_uid,
         )
 
 
@@ -84,7 +89,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     trainjob: JSON = None
 
 
-def entry(row: Row, deleted: str = "") -> Entry:
+def entry(row: Row, deleted: str = "", *, joins: bool = False) -> Entry:
     is_over = row.is_finished
     return Entry(
         uid=row.uid,
@@ -101,6 +106,8 @@ def entry(row: Row, deleted: str = "") -> Entry:
         finished=row.finished,
         deleted=deleted,
         labels=row.labels,
+        namespace_uid=row.namespace_uid,
+        joins=joins,
     )
 
 

@@ -30,9 +30,15 @@ create table if not exists open (uid text primary key, row blob not null) withou
 """
 P = ParamSpec("P")
 T = TypeVar("T")
+Covers = Callable[[Entry], bool]
+"""Whether an entry is for whoever asks about its namespace."""
 _entries = msgspec.json.Decoder(Entry)
 _records = msgspec.json.Decoder(Record)
 _rows = msgspec.json.Decoder(Row)
+
+
+def everything(_: Entry) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +97,15 @@ class Store:
         return [one for one in here if one.name == name]
 
     def page(
-        self, namespace: str | None, wanted: Filter, token: str, limit: int, since: str = ""
+        self, namespace: str | None, wanted: Filter, token: str, limit: int, covers: Covers = everything
     ) -> Page[Entry]:
-        """One page, the last ended first; of jobs made since a time, so that a namesake's are left out."""
+        """One page, the last ended first; of a namespace only what is not a namesake's."""
         scope = f"history {paging.scope(namespace, wanted)}"
         after = paging.place(token, scope) if token else None
         found, here = self._entries, self._all.order
         if namespace is not None:
             own = self._of.get(namespace, _Held()).order
-            here = [order for order in own if found[order.uid].created >= since]
+            here = [order for order in own if covers(found[order.uid])]
         chosen = paging.chosen(here, found, wanted)
         start = paging.begin(chosen, after)
         shown = chosen[start : start + limit]

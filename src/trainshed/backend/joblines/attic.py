@@ -30,20 +30,23 @@ Owners = Callable[[str], frozenset[str]]
 class Attic:
     roots: tuple[Path, ...]
     owners: Owners
+    joins: Callable[[str], bool] = lambda _: False
+    """Whether the launcher of the TrainJob of a uid is one of its nodes."""
 
     async def runs(self, row: Row, choice: Choice) -> list[KeptRun]:
         """Runs of a job that have left files, attempt by attempt."""
         owners = self.owners(row.uid)
         if not owners:
             return []
-        return await asyncio.to_thread(self._found, row.namespace, row.name, owners, choice)
+        first = 1 if self.joins(row.uid) else 0
+        return await asyncio.to_thread(self._found, row, owners, first, choice)
 
-    def _found(self, namespace: str, name: str, owners: frozenset[str], choice: Choice) -> list[KeptRun]:
+    def _found(self, row: Row, owners: frozenset[str], first: int, choice: Choice) -> list[KeptRun]:
         found: dict[str, KeptRun] = {}
         for root in self.roots:
-            for one in _of_job(root, namespace, name):
+            for one in _of_job(root, row.namespace, row.name):
                 if one.note.owner in owners:
-                    for entry in _runs(one):
+                    for entry in _runs(one, first):
                         if choice.takes(entry.run):
                             found.setdefault(entry.run.key, entry)
         return sorted(found.values(), key=_place)
@@ -56,13 +59,15 @@ def _of_job(root: Path, namespace: str, name: str) -> Iterator[Kept]:
             yield one
 
 
-def _runs(one: Kept) -> Iterator[KeptRun]:
+def _runs(one: Kept, first: int) -> Iterator[KeptRun]:
+    """The runs of a pod; nodes are counted from the first one on that does not launch."""
     note = one.note
+    worker = note.index + (first if note.step in (TRAINER, "") else 0)
     for container in one.containers():
         for number in one.attempts(container):
             role = note.step or TRAINER
             began = note.started.timestamp() if note.started else 0.0
-            run = Run(note.uid, note.name, role, note.index, note.attempt, container, number, began)
+            run = Run(note.uid, note.name, role, worker, note.attempt, container, number, began)
             yield KeptRun(run, one.run(container, number))
 
 

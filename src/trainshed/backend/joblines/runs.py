@@ -8,10 +8,12 @@ from typing import NamedTuple
 import msgspec
 
 from trainshed.backend.rows import PodRow
+from trainshed.kinds.trainer import templates
 from trainshed.kube import ages
 from trainshed.kube.objects import Object
 
-TRAINER = "node"
+TRAINER = templates.NODE
+LAUNCHER = templates.LAUNCHER
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trainshed.backend.joblines.attic import KeptRun
-from trainshed.backend.joblines.runs import TRAINER, Choice, Live, Run
+from trainshed.backend.joblines.runs import LAUNCHER, TRAINER, Choice, Live, Run
 from trainshed.client.client import Client
 from trainshed.client.requests import LogOptions
 from trainshed.kube import ages, faults
@@ -47,8 +47,11 @@ def joined(living: Iterable[Live], kept: Iterable[KeptRun]) -> list[Found]:
 
 
 def of_one_worker(found: Sequence[Found]) -> list[Found]:
-    """Without launchers and initializers, where there are workers; and without their helpers' containers."""
-    workers = [one for one in found if one.run.role == TRAINER] or [*found]
+    """Without initializers, where there are workers; and without their helpers' containers.
+
+    What the program of a launched job writes is what its launcher writes, who counts as the first worker.
+    """
+    workers = [one for one in found if one.run.role in (LAUNCHER, TRAINER)] or [*found]
     return [one for one in workers if one.run.container == TRAINER] or workers
 
 

@@ -24,7 +24,9 @@ class LogPart(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_PART]})
 
-    worker: int = Field(description="The number of the worker within its role.")
+    worker: int = Field(
+        description="The number within its role; a launcher that is a node is 0, and other nodes follow."
+    )
     role: str = Field(description="`node` for workers; `launcher`, `dataset-initializer` …")
     attempt: int = Field(description="How often the whole job had been restarted before.")
     container: str

@@ -125,13 +125,16 @@ class Container(BaseModel):
     finished_at: Moment | None
 
 
+_WORKER = "The number within its role; a launcher that is a node is 0, and other nodes follow."
+
+
 class Pod(BaseModel):
     model_config = _shown(_POD)
 
     name: str
     uid: str
     role: str
-    worker: int = Field(description="The rank within its role.")
+    worker: int = Field(description=_WORKER)
     attempt: int
     node: str
     phase: str
@@ -223,6 +226,9 @@ _DETAIL: JsonDict = {
 }
 
 
+_OMITTED = "Parts the caller may not read: pods, events, jobset."
+
+
 class JobDetail(JobItem):
     model_config = _shown(_DETAIL)
 
@@ -234,7 +240,7 @@ class JobDetail(JobItem):
     pods: list[Pod]
     attempts: list[Attempt]
     events: list[Event]
-    omitted: list[str] = Field(description="Parts the caller may not read: pods, events, jobset.")
+    omitted: list[str] = Field(description=_OMITTED)
 
 
 class HistoryItem(BaseModel):
@@ -277,6 +283,7 @@ class HistoryDetail(HistoryItem):
             "pods": [_POD],
             "attempts": [_ATTEMPT],
             "events": [_EVENT],
+            "omitted": [],
         }
     )
 
@@ -287,3 +294,4 @@ class HistoryDetail(HistoryItem):
     pods: list[Pod]
     attempts: list[Attempt]
     events: list[Event]
+    omitted: list[str] = Field(description=_OMITTED)

@@ -50,7 +50,34 @@ class Made(BaseModel):
     object: dict[str, JsonValue]
 
 
+_ANSWER: JsonDict = {
+    "runnable": True,
+    "findings": [
+        {
+            "severity": "warning",
+            "rule": "unknown-field",
+            "path": "spec.trainer.numNode",
+            "message": 'unknown field; did you mean "numNodes"?',
+        }
+    ],
+    "objects": [
+        {
+            "origin": "this service",
+            "object": {
+                "apiVersion": "jobset.x-k8s.io/v1alpha2",
+                "kind": "JobSet",
+                "metadata": {"name": "user123-job-20251105130000", "namespace": "user-123"},
+            },
+        }
+    ],
+    "provenance": {"spec.replicatedJobs[0].template.spec.parallelism": "trainer.numNodes"},
+    "lines": [{"text": "      parallelism: 2", "origin": "trainer.numNodes"}],
+}
+
+
 class PreviewAnswer(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_ANSWER]})
+
     runnable: bool = Field(description="Whether there is no error among the findings.")
     findings: list[Finding]
     objects: list[Made] = Field(description="What is created, in this order; the last one is the JobSet.")

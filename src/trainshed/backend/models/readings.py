@@ -105,7 +105,7 @@ def _processes(request: CreateRequest, framework: Framework, resources: Resource
 
 def _code(request: CreateRequest, uploaded: Files | None, most: int) -> Code | None:
     given = [name for name in ("training_code", "files", "git") if getattr(request, name) is not None]
-    given += ["upload"] if uploaded is not None else []
+    given += ["archive"] if uploaded is not None else []
     if len(given) > 1:
         raise Unacceptable(given[1], f"the code is given by {given[0]} already", "give the code in one way")
     is_blank = request.training_code is not None and not request.training_code.strip()

@@ -5,39 +5,38 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic.config import JsonDict
 
 from trainshed.kinds.reading import entries, mapping, number
 from trainshed.kinds.trainer import templates
 from trainshed.kinds.trainer.runtimes import FRAMEWORK
 from trainshed.kube.objects import Object, text, without
 
+_IMAGE = "pytorch/pytorch:2.2.2-cuda11.8-cudnn8-runtime"
 _DEPRECATED = "trainer.kubeflow.org/support"
 
 
 class RuntimeContainer(BaseModel):
     job: str = Field(description="The replicated job it is part of.", examples=["node"])
     name: str = Field(examples=["node"])
-    image: str = Field(examples=["pytorch/pytorch:2.2.2-cuda11.8-cudnn8-runtime"])
+    image: str = Field(examples=[_IMAGE])
     init: bool = Field(description="Whether it runs before the others and ends.")
 
 
+_SHOWN: JsonDict = {
+    "name": "pytorch-simple",
+    "kind": "ClusterTrainingRuntime",
+    "framework": "pytorch",
+    "num_nodes": 1,
+    "image": _IMAGE,
+    "jobs": ["node"],
+    "policies": ["torch"],
+    "deprecated": False,
+}
+
+
 class Runtime(BaseModel):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "pytorch-simple",
-                    "kind": "ClusterTrainingRuntime",
-                    "framework": "pytorch",
-                    "num_nodes": 1,
-                    "image": "pytorch/pytorch:2.2.2-cuda11.8-cudnn8-runtime",
-                    "jobs": ["node"],
-                    "policies": ["torch"],
-                    "deprecated": False,
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [_SHOWN]})
 
     name: str
     kind: Literal["ClusterTrainingRuntime", "TrainingRuntime"]
@@ -53,8 +52,21 @@ class RuntimeList(BaseModel):
     items: list[Runtime]
 
 
+_DETAIL: JsonDict = {
+    **_SHOWN,
+    "containers": [{"job": "node", "name": "node", "image": _IMAGE, "init": False}],
+    "ml_policy": {"numNodes": 1, "torch": {"numProcPerNode": "auto"}},
+    "pod_group_policy": {},
+    "manifest": {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": "pytorch-simple"},
+    },
+}
+
+
 class RuntimeDetail(Runtime):
-    model_config = ConfigDict(json_schema_extra={})
+    model_config = ConfigDict(json_schema_extra={"examples": [_DETAIL]})
 
     containers: list[RuntimeContainer]
     ml_policy: dict[str, JsonValue]

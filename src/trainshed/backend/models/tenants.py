@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, 
 from pydantic.config import JsonDict
 
 from trainshed.backend.models.parts import Strict
-from trainshed.backend.tenancy import objects, reading
+from trainshed.backend.tenancy import changing, objects, reading
 from trainshed.backend.tenancy import tokens as tenancy_tokens
 from trainshed.kube import names, quantities
 from trainshed.kube.objects import Object, dig, text
@@ -88,6 +88,14 @@ class Limits(Strict):
         said = {"cpu": self.default_cpu, "memory": self.default_memory}
         return {name: quantities.canonical(value) for name, value in said.items()}
 
+    def named(self, word: str) -> dict[str, str | None]:
+        """By resource, of fields such as `max_cpu` those that were sent; None for null."""
+        fields = [name for name in sorted(self.model_fields_set) if name.startswith(f"{word}_")]
+        amounts = {name.removeprefix(f"{word}_"): getattr(self, name) for name in fields}
+        return {
+            name: None if amount is None else quantities.canonical(amount) for name, amount in amounts.items()
+        }
+
     def most(self) -> dict[str, str]:
         said = {"cpu": self.max_cpu, "memory": self.max_memory}
         return {name: quantities.canonical(value) for name, value in said.items() if value is not None}
@@ -114,13 +122,19 @@ class ChangeRequest(Strict):
     """What is named changes, the rest stays."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"quota": {"gpus": 8, "cpu": "32"}}]}
+        extra="forbid",
+        json_schema_extra={"examples": [{"quota": {"gpus": 8, "cpu": "32"}, "limits": {"max_cpu": "16"}}]},
     )
 
     description: Description | None = None
     quota: Quota | None = None
+    limits: Limits | None = Field(None, description="null for a most takes the bound away.")
 
-    def hard(self) -> Mapping[str, str]:
+    def change(self) -> changing.Change:
+        limits = self.limits or Limits.model_validate({})
+        return changing.Change(self._hard(), limits.named("default"), limits.named("max"), self.description)
+
+    def _hard(self) -> Mapping[str, str]:
         if self.quota is None:
             return {}
         said = {objects.FIELDS[name]: amount for name, amount in self.quota.given().items()}
@@ -162,7 +176,7 @@ class TenantBody(BaseModel):
         return cls(
             name=found.name,
             namespace=found.name,
-            description=text(found.namespace, "metadata", "annotations", objects.DESCRIPTION),
+            description=objects.description_of(found.namespace),
             state=found.state,
             created_at=text(found.namespace, "metadata", "creationTimestamp"),
             quota={

@@ -10,8 +10,9 @@ import shlex
 from collections.abc import Iterator
 
 from trainshed.backend.rendering.frameworks import FRAMEWORKS, Framework
-from trainshed.backend.rendering.literal import unexpanded
+from trainshed.backend.rendering.literal import unexpanded, untemplated
 from trainshed.backend.rendering.wanted import Files, Git, Wanted
+from trainshed.jobs import bundle
 
 CODE_FOLDER = "/workspace/scripts"
 CLONE_SCRIPT = "/workspace/git/git_clone.sh"
@@ -63,7 +64,7 @@ def _get_code(wanted: Wanted) -> Iterator[str]:
             # mpirun starts its processes in the same folder on every node.
             yield f"cd {CODE_FOLDER} || exit 1"
         case Files():
-            yield f'cd "$(mktemp -d)" && cp -RL {CODE_FOLDER}/. . || exit 1'
+            yield f'cd "$(mktemp -d)" && {bundle.copied(CODE_FOLDER, ".")} || exit 1'
 
 
 def _start(wanted: Wanted) -> Iterator[str]:
@@ -74,8 +75,8 @@ def _start(wanted: Wanted) -> Iterator[str]:
 
 
 def _start_text(wanted: Wanted, text: str) -> Iterator[str]:
-    if wanted.framework == "pytorch" and _is_many(wanted) and not _OWN_LAUNCHER.search(text):
-        yield f"exec torchrun --no-python bash -c {shlex.quote(text)}"
+    if _is_many(wanted) and not _OWN_LAUNCHER.search(text):
+        yield f"exec torchrun --no-python bash -c {shlex.quote(untemplated(text))}"
     else:
         yield text
 
@@ -89,16 +90,19 @@ def _launcher(wanted: Wanted) -> list[str]:
     if found:
         # Processes on other nodes do not inherit this one's variables.
         found += [word for name, _ in wanted.env for word in ("-x", name)]
-    elif wanted.framework == "pytorch" and _is_many(wanted):
+    elif _is_many(wanted):
         found = ["torchrun", *(["--no-python"] if wanted.command else [])]
     return found
 
 
 def _words(wanted: Wanted) -> list[str]:
-    if wanted.command:
-        return [*wanted.command, *wanted.arguments]
-    by_torchrun = wanted.framework == "pytorch" and _is_many(wanted)
-    return [*([] if by_torchrun else [framework(wanted).python]), _script(wanted), *wanted.arguments]
+    by_torchrun = _launcher(wanted)[:1] == ["torchrun"]
+    program = [] if by_torchrun else [framework(wanted).python]
+    words = [*(wanted.command or [*program, _script(wanted)]), *wanted.arguments]
+    if not by_torchrun:
+        return words
+    as_it_is = 1 if wanted.command else 0  # torchrun looks for templates in all but a program's name
+    return [*words[:as_it_is], *map(untemplated, words[as_it_is:])]
 
 
 def _script(wanted: Wanted) -> str:
@@ -111,4 +115,5 @@ def _script(wanted: Wanted) -> str:
 
 
 def _is_many(wanted: Wanted) -> bool:
-    return (wanted.processes or 1) > 1
+    """Whether torchrun has to start several processes on a node."""
+    return wanted.framework == "pytorch" and (wanted.processes or 1) > 1

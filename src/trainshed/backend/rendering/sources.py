@@ -40,7 +40,7 @@ def files(field: str, contents: Mapping[str, bytes], *, must_start: bool, most: 
     _check_size(field, sum(len(content) for content in contents.values()) + _path_bytes(paths), most)
     start = _start(paths)
     if must_start and not start:
-        why = "it is not clear which file to run: there is no train.py"
+        why = "it is not clear which file to run: there is no train.py or main.py"
         raise Unacceptable(field, why, "name the program in command, such as ['python', 'src/run.py']")
     return Files(tuple(sorted(contents.items())), start)
 

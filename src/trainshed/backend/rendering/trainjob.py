@@ -6,19 +6,22 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from trainshed.backend.rendering import code, dialects, naming, own_runtime, scripts, shell
-from trainshed.backend.rendering.dialects import Change, Dialect
+from trainshed.backend.rendering import code, naming, own_runtime, scripts, shell
 from trainshed.backend.rendering.literal import unexpanded
 from trainshed.backend.rendering.wanted import Git, Resources, Volume, Wanted
+from trainshed.jobs import dialects
+from trainshed.jobs.dialects import Change, Dialect
+from trainshed.jobs.submission import TTL
 from trainshed.kube.objects import Object
 
 API_VERSION: Final = "trainer.kubeflow.org/v1alpha1"
+MANAGER: Final = "trainshed.dev/backend"
+"""Whose patch of the runtime it is."""
 USER: Final = "trainshed.dev/user"
 FRAMEWORK: Final = "trainshed.dev/framework"
 CODE_OF: Final = "trainshed.dev/code-of"
 REQUEST: Final = "trainshed.dev/request"
 """Annotation of the TrainJob: the request it came from, without the code."""
-TTL: Final = "trainshed.dev/ttl-seconds-after-finished"
 _SETUP_VOLUME: Final = "setup"
 
 
@@ -78,7 +81,7 @@ def _trainjob(wanted: Wanted, name: str, dialect: Dialect) -> Object:
     spec: Object = {
         "runtimeRef": _runtime(wanted, name),
         "trainer": _trainer(wanted, name),
-        **dialects.changes(_changes(wanted, name), dialect),
+        **dialects.changes(_changes(wanted, name), dialect, MANAGER),
     }
     if wanted.suspend:
         spec["suspend"] = True
@@ -130,7 +133,7 @@ def _changes(wanted: Wanted, name: str) -> list[Change]:
         pod["initContainers"] = before
     if mounts:
         pod["containers"] = [{"name": "node", "volumeMounts": mounts}]
-    return [Change(shell.framework(wanted).jobs, pod)]
+    return [Change(shell.framework(wanted).jobs, {"spec": pod})] if pod else []
 
 
 def _volumes(wanted: Wanted, name: str) -> tuple[list[Object], list[Object]]:
@@ -142,9 +145,13 @@ def _volumes(wanted: Wanted, name: str) -> tuple[list[Object], list[Object]]:
         mounts.append({"name": _SETUP_VOLUME, "mountPath": scripts.FOLDER, "readOnly": True})
     for volume in wanted.volumes:
         volumes.append({"name": volume.name, **_source(volume)})
-        mount = {"name": volume.name, "mountPath": volume.mount_path}
-        mounts.append({**mount, "readOnly": True} if volume.read_only else mount)
+        mounts.append(_mount(volume))
     return volumes, mounts
+
+
+def _mount(volume: Volume) -> Object:
+    mount: Object = {"name": volume.name, "mountPath": volume.mount_path}
+    return {**mount, "readOnly": True} if volume.read_only else mount
 
 
 def _source(volume: Volume) -> Object:
@@ -163,7 +170,9 @@ def _init_containers(wanted: Wanted) -> list[Object]:
         found.append({"name": "tf-config-generator", "env": env})
     if isinstance(wanted.code, Git) and not shell.clones_itself(wanted):
         clone: Object = {"name": "git-clone", "env": code.clone_env(wanted)}
-        if mounts := code.credential_mounts(wanted.code):
+        # The repository may be on a claim (file://).
+        claims = [_mount(volume) for volume in wanted.volumes if volume.claim]
+        if mounts := [*code.credential_mounts(wanted.code), *claims]:
             clone["volumeMounts"] = mounts
         found.append(clone)
     return found

@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from trainshed.backend import problems
+from trainshed.backend.admission import AdmittedRoute
 from trainshed.backend.caller import Caller, CurrentCaller, Place, the_settings
 from trainshed.backend.making import TRAINJOBS
 from trainshed.backend.models.changes import RESUMED, Changed, Changes
@@ -21,7 +22,7 @@ from trainshed.backend.settings import Settings
 from trainshed.backend.systemmaps import CONFIGMAPS
 from trainshed.kube.objects import Object, dig, text
 
-router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
+router = APIRouter(prefix="/api/trainjob", tags=["training jobs"], route_class=AdmittedRoute)
 
 
 @router.post("/{name}/suspend", responses=problems.responses(404, 409))

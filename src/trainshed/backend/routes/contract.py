@@ -10,6 +10,7 @@ from fastapi import APIRouter, File, Form, Header, Request, UploadFile
 from pydantic import ValidationError
 
 from trainshed.backend import idempotency, problems, uploads, validation
+from trainshed.backend.admission import AdmittedRoute
 from trainshed.backend.caller import Caller, CurrentCaller, JudgedCaller, Place, the_settings
 from trainshed.backend.creating import Creator
 from trainshed.backend.making import TRAINJOBS
@@ -23,7 +24,8 @@ from trainshed.jobs import summary
 from trainshed.kube.objects import JSON, Object, encode, text
 
 UPLOAD: Object = {"user_id": "user123", "namespace": "user-123", "framework": "pytorch", "num_nodes": 2}
-router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
+_PART_HINT = "the form's part `request` is the body of /create as JSON, without code"
+router = APIRouter(prefix="/api/trainjob", tags=["training jobs"], route_class=AdmittedRoute)
 
 
 IdempotencyKey = Annotated[
@@ -78,7 +80,7 @@ def _read(sent: str) -> CreateRequest:
         return CreateRequest.model_validate_json(sent)
     except ValidationError as wrong:
         errors = [{**error, "loc": ("body", *error["loc"])} for error in wrong.errors(include_url=False)]
-        raise validation.problem(errors) from wrong
+        raise validation.problem(errors, whole="request", hint=_PART_HINT) from wrong
 
 
 async def made(request: Request, caller: Caller, wanted: Wanted, given: str, said: JSON) -> Created:

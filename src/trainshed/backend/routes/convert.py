@@ -11,6 +11,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 
 from trainshed.backend import problems
+from trainshed.backend.admission import AdmittedRoute
 from trainshed.backend.caller import CurrentCaller
 from trainshed.backend.models.conversions import (
     MOST_DOCUMENTS,
@@ -25,7 +26,7 @@ from trainshed.jobs.converting.budgets import Budget, TooMuch
 from trainshed.jobs.converting.findings import Finding
 from trainshed.jobs.converting.texts import Text
 
-router = APIRouter(prefix="/api", tags=["training jobs"])
+router = APIRouter(prefix="/api", tags=["training jobs"], route_class=AdmittedRoute)
 _MOST_CHARACTERS: Final = 8 * 1024 * 1024
 """Of results: jobs of thousands of pods are long, because each pod is told of all others."""
 _LATER: Final = {"Retry-After": "2"}

@@ -7,7 +7,6 @@ from pydantic import BaseModel, Field
 
 from trainshed.backend import problems
 from trainshed.backend.caller import the_plane
-from trainshed.backend.problems import ProblemBody
 from trainshed.client.failures import Failure
 from trainshed.kube.faults import Fault
 
@@ -35,7 +34,7 @@ async def healthz() -> Health:
 
 @router.get(
     "/readyz",
-    responses={503: {"model": ProblemBody}, 504: {"model": ProblemBody}},
+    responses={status: problems.response(status) for status in (503, 504)},
     response_model_exclude_none=True,
 )
 async def readyz(request: Request) -> Health:

@@ -8,14 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from trainshed.backend import details, pages, paging, problems
-from trainshed.backend.caller import CurrentCaller, the_plane
+from trainshed.backend.caller import CurrentCaller
 from trainshed.backend.following.permits import TRAINER
-from trainshed.backend.history import births
 from trainshed.backend.history.records import Entry
-from trainshed.backend.history.store import Store
+from trainshed.backend.history.store import Store, everything
 from trainshed.backend.models.joblogs import HistoryLogs
 from trainshed.backend.models.jobs import HistoryDetail, HistoryPage
-from trainshed.backend.routes import workers
+from trainshed.backend.routes import namesakes, workers
 from trainshed.backend.routes.listing import JSON_MEDIA, Chosen, Continue, Limit, Scope, answer
 from trainshed.backend.routes.logs import AskedFor, TheLogs, chosen, log_part, read_parts
 from trainshed.backend.routes.workers import Worker
@@ -32,15 +31,16 @@ def the_history(request: Request) -> Store:
 @router.get("", responses=problems.responses(), response_model=HistoryPage)
 async def ended(
     request: Request,
+    caller: CurrentCaller,
     place: Scope,
     wanted: Chosen,
     limit: Limit = 50,
     token: Continue = "",
 ) -> Response:
     """Jobs that have ended or were deleted, the last one first. How far back is bounded."""
-    since = "" if place is None else await births.born(the_plane(request).own, place)
+    covers = everything if place is None else await namesakes.covers(request, caller, place)
     try:
-        return answer(the_history(request).page(place, wanted, token, limit, since), pages.ended)
+        return answer(the_history(request).page(place, wanted, token, limit, covers), pages.ended)
     except paging.WrongToken as wrong:
         raise problems.invalid("continue", f"continue: {wrong}") from wrong
 
@@ -54,7 +54,7 @@ async def entry(
     found = the_history(request).find(uid)
     if found is None or not await caller.may("get", "trainjobs", found.namespace, found.name, group=TRAINER):
         raise problems.not_found("job with that uid")
-    if found.created < await births.born(the_plane(request).own, found.namespace):
+    if not (await namesakes.covers(request, caller, found.namespace))(found):
         raise problems.not_found("job with that uid")
     return found
 
@@ -63,9 +63,9 @@ TheEntry = Annotated[Entry, Depends(entry)]
 
 
 @router.get("/{uid}", responses=problems.responses(404), response_model=HistoryDetail)
-async def detail(found: TheEntry, request: Request) -> Response:
+async def detail(found: TheEntry, caller: CurrentCaller, request: Request) -> Response:
     """All that is left of a job: verdict, times, pods, attempts, events."""
-    body = await details.of_history(the_history(request), found.uid, datetime.now(UTC))
+    body = await details.of_history(caller, the_history(request), found, datetime.now(UTC))
     if body is None:
         raise problems.not_found("job with that uid")
     return Response(encode(body), media_type=JSON_MEDIA)

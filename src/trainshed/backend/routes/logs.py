@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from trainshed.backend import downloads, problems, rows
 from trainshed.backend.caller import CurrentCaller, Place
 from trainshed.backend.joblines import texts
-from trainshed.backend.joblines.runs import Choice
+from trainshed.backend.joblines.runs import LAUNCHER, Choice
 from trainshed.backend.joblines.texts import Found, Wish
 from trainshed.backend.joblogs import MOST_BYTES, JobLogs, Part
 from trainshed.backend.models.contract import Logs
@@ -28,6 +29,8 @@ from trainshed.jobs.summary import TRAINJOBS
 router = APIRouter(prefix="/api/trainjob", tags=["logs"])
 
 _LONGEST_SECONDS = 30 * 365 * 24 * 3600
+_WAITING = re.compile(r"(?:(?:\S+ )?Server listening on \S+ port \d+\.\s*)+")
+"""All that an SSH daemon says by itself."""
 TEXT, ZIP = "text/plain; charset=utf-8", "application/zip"
 
 
@@ -118,7 +121,14 @@ async def read_logs(logs: JobLogs, row: Row, worker: Worker, wanted: Asked) -> L
     if not picked:
         _require(row, worker, wanted)
     parts = await read_parts(logs, row, picked, wanted)
-    return Logs(trainjob_name=row.name, worker=worker, logs="".join(part.text for part in parts))
+    return Logs(trainjob_name=row.name, worker=worker, logs="".join(part.text for part in _telling(parts)))
+
+
+def _telling(parts: Sequence[Part]) -> list[Part]:
+    """Beside a launcher a worker that only waits to be called has nothing to tell."""
+    if not any(part.run.role == LAUNCHER for part in parts):
+        return [*parts]
+    return [part for part in parts if not _WAITING.fullmatch(part.text)]
 
 
 def chosen(row: Row, every: Sequence[Found], wanted: Asked) -> list[Found]:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 
 from trainshed.backend import basing, previewing, problems
 from trainshed.backend import caller as callers
+from trainshed.backend.admission import AdmittedRoute
 from trainshed.backend.caller import Caller, CurrentCaller, the_plane, the_settings
 from trainshed.backend.models.previews import PreviewAnswer, PreviewRequest
 from trainshed.backend.plain import plain
@@ -19,7 +20,7 @@ from trainshed.controllers.trainjob.lints import Lint
 from trainshed.controllers.trainjob.preview import Preview
 from trainshed.kube.objects import Object, text
 
-router = APIRouter(prefix="/api/trainjob", tags=["training jobs"])
+router = APIRouter(prefix="/api/trainjob", tags=["training jobs"], route_class=AdmittedRoute)
 _CACHE = "schemas"
 _ALONE = ("manifest", "runtime_manifest", "namespace")
 

@@ -15,17 +15,17 @@ from trainshed.backend.caller import Caller, CurrentCaller, Place
 from trainshed.backend.following import followers
 from trainshed.backend.following.hub import Hub
 from trainshed.backend.following.permits import Need, Permit
-from trainshed.backend.history import births
 from trainshed.backend.history.store import Store
+from trainshed.backend.index import Index
 from trainshed.backend.joblines.runs import Choice
 from trainshed.backend.problems import Problem
-from trainshed.backend.routes import workers
+from trainshed.backend.routes import namesakes, workers
 from trainshed.backend.routes.jobname import JobName
 from trainshed.backend.routes.workers import Worker
 from trainshed.backend.rows import Row
 from trainshed.jobs.summary import TRAINJOBS
 from trainshed.kube import faults
-from trainshed.kube.objects import JSON
+from trainshed.kube.objects import JSON, text
 
 router = APIRouter(prefix="/api/trainjob", tags=["streams"])
 
@@ -132,17 +132,19 @@ async def statuses(
 async def _row(request: Request, caller: Caller, namespace: str, name: str, uid: str) -> Row:
     """The job to follow, as it is there now; by uid also one that is gone. Raises 404."""
     history: Store = request.app.state.history
+    index: Index = request.app.state.index
     try:
-        found = rows.row(await caller.client.get(TRAINJOBS, name, namespace))
+        job = await caller.client.get(TRAINJOBS, name, namespace)
     except faults.NotFound:
         if not uid:
             raise
-        found = None
-    if found is not None and uid in ("", found.uid):
-        return found
+    else:
+        index.learn(job)  # whose watch may not have told of it yet: it would pass for deleted
+        if uid in ("", text(job, "metadata", "uid")):
+            return rows.row(job)
     kept = history.find(uid)
-    since = await births.born(request.app.state.plane.own, namespace)
-    if kept is None or (kept.namespace, kept.name) != (namespace, name) or kept.created < since:
+    covers = await namesakes.covers(request, caller, namespace)
+    if kept is None or (kept.namespace, kept.name) != (namespace, name) or not covers(kept):
         raise Problem(404, f'no job "{name}" with that uid is there or kept', field="uid")
     return kept.row
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path
 
 from trainshed.backend import caller as callers
 from trainshed.backend import problems
+from trainshed.backend.admission import AdmittedRoute
 from trainshed.backend.caller import CurrentCaller
 from trainshed.backend.models.tenants import (
     ChangeRequest,
@@ -17,10 +18,10 @@ from trainshed.backend.models.tenants import (
     TenantDeleted,
     TenantList,
 )
-from trainshed.backend.tenancy import changing, reading
+from trainshed.backend.tenancy import changing, fields, reading
 from trainshed.backend.tenancy.signup import SignUp
 
-router = APIRouter(prefix="/api/tenants", tags=["tenants"])
+router = APIRouter(prefix="/api/tenants", tags=["tenants"], route_class=AdmittedRoute)
 
 
 async def tenant_name(tenant: Annotated[str, Path(examples=["user-123"])]) -> str:
@@ -33,7 +34,8 @@ Tenant = Annotated[str, Depends(tenant_name)]
 @router.post("", responses=problems.responses(404, 409))
 async def sign_up(body: SignUpRequest, caller: CurrentCaller) -> TenantBody:
     """Make a tenant: namespace, quota, limits, account and rights, all or nothing; repeating it is safe."""
-    await SignUp(caller.client, body.tenant(), secrets.token_hex(8)).run()
+    with fields.of_request(body.quota.other):
+        await SignUp(caller.client, body.tenant(), secrets.token_hex(8)).run()
     return TenantBody.of(await reading.one(caller.client, body.name))
 
 
@@ -51,8 +53,9 @@ async def tenant(tenant: Tenant, caller: CurrentCaller) -> TenantBody:
 
 @router.patch("/{tenant}", responses=problems.responses(404, 409))
 async def change(tenant: Tenant, body: ChangeRequest, caller: CurrentCaller) -> TenantBody:
-    """Change the amounts that are named; what runs goes on even if it is more than a new quota allows."""
-    return TenantBody.of(await changing.change(caller.client, tenant, body.hard(), body.description))
+    """Change what is named; what runs goes on even if it is more than a new quota or limit allows."""
+    with fields.of_request(body.quota.other if body.quota else ()):
+        return TenantBody.of(await changing.change(caller.client, tenant, body.change()))
 
 
 @router.delete("/{tenant}", responses=problems.responses(404, 409))

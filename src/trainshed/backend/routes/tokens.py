@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Path
 
 from trainshed.backend import caller as callers
 from trainshed.backend import problems
+from trainshed.backend.admission import AdmittedRoute
 from trainshed.backend.caller import CurrentCaller
 from trainshed.backend.models.tenants import (
     TokenBody,
@@ -21,7 +22,7 @@ from trainshed.backend.routes.tenants import Tenant
 from trainshed.backend.tenancy import reading
 from trainshed.backend.tenancy import tokens as tenancy
 
-router = APIRouter(prefix="/api/tenants/{tenant}/tokens", tags=["tenants"])
+router = APIRouter(prefix="/api/tenants/{tenant}/tokens", tags=["tenants"], route_class=AdmittedRoute)
 
 
 async def token_id(id: Annotated[str, Path(examples=["token-5f3a1c9b7d2e"])]) -> str:

@@ -1,31 +1,55 @@
-"""A tenant's quota changed, and a tenant taken away with everything in it; as the caller."""
+"""A tenant's bounds changed, and a tenant taken away with everything in it; as the caller."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from trainshed.backend.caller import Caller
 from trainshed.backend.tenancy import accounts, kinds, objects, reading
+from trainshed.backend.tenancy.objects import Changes
 from trainshed.backend.tenancy.reading import Found
 from trainshed.client.client import Client
-from trainshed.client.requests import Delete
+from trainshed.client.requests import Delete, Resource, Write
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 
 log = logging.getLogger(__name__)
 
 
-async def change(client: Client, name: str, hard: Mapping[str, str | None], description: str | None) -> Found:
-    """Amounts that are named change (None: no longer bounded), the rest stays."""
-    present = await reading.one(client, name)
-    if hard:
-        wanted = {"spec": {"hard": objects.followed(present.hard, hard)}}
-        await client.patch(kinds.QUOTAS, objects.QUOTA, wanted, name)
-    if description is not None:
-        notes: Object = {objects.DESCRIPTION: description or None}
-        await client.patch(kinds.NAMESPACES, name, {"metadata": {"annotations": notes}})
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is named changes, the rest stays."""
+
+    hard: Changes
+    """By the names of a ResourceQuota."""
+    requests: Changes
+    """What containers get that do not say what they need."""
+    most: Changes
+    """What a container may have at most."""
+    description: str | None
+
+
+async def change(client: Client, name: str, wanted: Change) -> Found:
+    """All of it or nothing: each part is rehearsed before any is written."""
+    patches = [*_patches(await reading.one(client, name), wanted)]
+    for write in (Write(dry_run=True), Write()):
+        for kind, part, patch in patches:
+            await client.patch(kind, part, patch, name, write=write)
     return await reading.one(client, name)
+
+
+def _patches(present: Found, wanted: Change) -> Iterator[tuple[Resource, str, Object]]:
+    if wanted.hard:
+        hard = {"spec": {"hard": objects.followed(present.hard, wanted.hard)}}
+        yield kinds.QUOTAS, objects.QUOTA, hard
+    if wanted.requests or wanted.most:
+        limits = objects.changed_limits(present.limits or {}, wanted.requests, wanted.most)
+        yield kinds.LIMITS, objects.LIMITS, limits
+    if wanted.description is not None:
+        notes: Object = {objects.DESCRIPTION: wanted.description or None}
+        yield kinds.NAMESPACES, present.name, {"metadata": {"annotations": notes}}
 
 
 async def delete(caller: Caller, name: str) -> None:

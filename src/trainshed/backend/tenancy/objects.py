@@ -8,7 +8,7 @@ from typing import Final
 
 from trainshed.backend.tenancy import roles
 from trainshed.kube import quantities
-from trainshed.kube.objects import Object, text
+from trainshed.kube.objects import Object, dig, text, without
 
 TENANT: Final = "trainshed.dev/tenant"
 """The label by which a namespace is known to be a tenant's."""
@@ -44,17 +44,20 @@ USUAL: Final = {
 _ALWAYS: Final = {"services.nodeports": "0", "services.loadbalancers": "0"}
 """What no tenant needs; a quota may say otherwise."""
 _BY_JOBS: Final = {
-    "count/configmaps": (2, 50),
+    "count/configmaps": (4, 50),
     "count/trainingruntimes.trainer.kubeflow.org": (1, 50),
-    "count/secrets": (0, 100),
+    "count/secrets": (1, 100),
 }
 """What a tenant could fill the server with: how many for each job, and how many besides.
 
 A job has a ConfigMap with its code, one more if it came with a key against repetition, and a runtime of its
-own where it asks for what a TrainJob cannot say.
+own where it asks for what a TrainJob cannot say. The controller adds a snapshot of the runtime and, for MPI,
+a list of hosts and a Secret with keys.
 """
 
 Amounts = Mapping[str, str]
+Changes = Mapping[str, str | None]
+"""None takes an amount away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def _by_jobs(jobs: str) -> dict[str, str]:
     return {name: quantities.canonical(each * many + more) for name, (each, more) in _BY_JOBS.items()}
 
 
-def followed(before: Amounts, change: Mapping[str, str | None]) -> dict[str, str | None]:
+def followed(before: Amounts, change: Changes) -> dict[str, str | None]:
     """A change, with the counts that go by the number of jobs as long as nobody chose them."""
     old, new = before.get(JOBS), change.get(JOBS)
     if old is None or new is None:
@@ -94,10 +97,44 @@ def followed(before: Amounts, change: Mapping[str, str | None]) -> dict[str, str
 
 
 def is_same(present: Amounts, wanted: Amounts) -> bool:
-    """Whether a quota is the wanted one; one from before these were counted may lack the counts."""
-    return dict(present) == {
-        name: amount for name, amount in wanted.items() if name in present or name not in _BY_JOBS
-    }
+    """Whether a quota is the wanted one; counts that nobody asks for were others in earlier versions."""
+    unasked = [name for name, amount in _by_jobs(wanted[JOBS]).items() if wanted[name] == amount]
+    return without(dict(present), unasked) == without(dict(wanted), unasked)
+
+
+def is_same_limits(present: Object, tenant: Tenant) -> bool:
+    """Whether a LimitRange is the wanted one, whatever else Kubernetes or somebody has added to it."""
+    item = _item(present)
+    return all(
+        _canonical(item.get(part)) == dict(wanted)
+        for part, wanted in (("defaultRequest", tenant.requests), ("max", tenant.most))
+    )
+
+
+def changed_limits(present: Object, requests: Changes, most: Changes) -> Object:
+    """A patch of a LimitRange: amounts that are named change (None: no longer bounded), the rest stays."""
+    item, others = _item(present), (dig(present, "spec", "limits") or [])[1:]
+    before = item.get("max") or {}
+    # Limits that Kubernetes took from the old bounds would contradict the new ones.
+    own = {name: amount for name, amount in (item.get("default") or {}).items() if amount != before.get(name)}
+    item["defaultRequest"] = _laid_over(item.get("defaultRequest") or {}, requests)
+    item |= {"max": _laid_over(before, most), "default": own}
+    changed = {name: part for name, part in item.items() if part}
+    revision = text(present, "metadata", "resourceVersion")
+    return {"metadata": {"resourceVersion": revision}, "spec": {"limits": [changed, *others]}}
+
+
+def _laid_over(before: Amounts, changes: Changes) -> dict[str, str]:
+    return {name: amount for name, amount in {**before, **changes}.items() if amount is not None}
+
+
+def _item(limit_range: Object) -> Object:
+    item: Object = next(iter(dig(limit_range, "spec", "limits") or ()), {})
+    return {"type": "Container", **item}
+
+
+def _canonical(amounts: Amounts | None) -> dict[str, str]:
+    return {name: quantities.canonical(amount) for name, amount in (amounts or {}).items()}
 
 
 def namespace(tenant: Tenant, mark: str) -> Object:
@@ -204,3 +241,7 @@ def may_become_tenant(namespace: Object) -> bool:
 
 def mark_of(namespace: Object) -> str:
     return text(namespace, "metadata", "annotations", PENDING)
+
+
+def description_of(namespace: Object) -> str:
+    return text(namespace, "metadata", "annotations", DESCRIPTION)

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
+from trainshed.backend import settling
 from trainshed.backend.problems import Problem
 from trainshed.backend.tenancy import kinds, objects, roles
 from trainshed.backend.tenancy.objects import Tenant
@@ -22,7 +23,6 @@ from trainshed.kube.objects import Object, dig, text
 
 log = logging.getLogger(__name__)
 
-_TRIES = 8
 _UNDO_SECONDS = 15.0
 
 
@@ -60,7 +60,7 @@ class SignUp:
 
     async def _enter(self) -> bool:
         """Have the namespace; False where the tenant is complete already."""
-        for _ in range(_TRIES):
+        async for _ in settling.tries():
             try:
                 made = await self.client.create(objects.namespace(self.tenant, self.mark))
                 self.made.append((kinds.NAMESPACES, made))
@@ -75,7 +75,7 @@ class SignUp:
         """Whether there is anything left to do; None where somebody was quicker."""
         self._require_acceptable(namespace)
         if objects.is_tenant(namespace) and not objects.mark_of(namespace):
-            await self._require_same_quota()
+            await self._require_same(namespace)
             return await self._lacks_something()
         revision = text(namespace, "metadata", "resourceVersion")
         change = {"metadata": {**objects.claim(self.tenant, self.mark), "resourceVersion": revision}}
@@ -94,12 +94,20 @@ class SignUp:
             hint = "choose another name"
             raise Problem(409, f"the namespace {name} belongs to somebody else", field="name", hint=hint)
 
-    async def _require_same_quota(self) -> None:
-        present = await self.client.find(kinds.QUOTAS, objects.QUOTA, self.tenant.name)
-        if present is not None and not objects.is_same(dig(present, "spec", "hard") or {}, self.tenant.quota):
-            hint = f"change it with PATCH /api/tenants/{self.tenant.name}"
-            message = f"the tenant {self.tenant.name} exists with another quota"
-            raise Problem(409, message, field="quota", hint=hint)
+    async def _require_same(self, namespace: Object) -> None:
+        """A sign-up that asks for something else is no repetition."""
+        name = self.tenant.name
+        quota = await self.client.find(kinds.QUOTAS, objects.QUOTA, name)
+        limits = await self.client.find(kinds.LIMITS, objects.LIMITS, name)
+        is_other = {
+            "quota": quota and not objects.is_same(dig(quota, "spec", "hard") or {}, self.tenant.quota),
+            "limits": limits and not objects.is_same_limits(limits, self.tenant),
+            "description": objects.description_of(namespace) != self.tenant.description,
+        }
+        if other := next((field for field, differs in is_other.items() if differs), ""):
+            hint = f"change it with PATCH /api/tenants/{name}, or sign up with the one it has"
+            words = "other limits" if other == "limits" else f"another {other}"
+            raise Problem(409, f"the tenant {name} exists with {words}", field=other, hint=hint)
 
     async def _lacks_something(self) -> bool:
         """A complete tenant that lost an object gets it again."""

@@ -10,7 +10,8 @@ from trainshed.client.failures import Failure
 from trainshed.client.requests import Delete
 from trainshed.controllers.job import claims, pods
 from trainshed.controllers.job.desired import Plan
-from trainshed.kube.faults import Conflict, Fault, NotFound
+from trainshed.kube import verdicts
+from trainshed.kube.faults import Conflict, Fault, NotFound, in_leaving_namespace
 from trainshed.kube.objects import Object
 from trainshed.loop.world import World
 
@@ -70,8 +71,9 @@ async def _create(pod: Object, job: Object, world: World) -> None:
     try:
         made = await world.create(pod)
     except Fault as refused:
-        if not any(cause.reason == "NamespaceTerminating" for cause in refused.causes):
-            world.event(job, "Warning", "FailedCreate", f"Error creating: {refused}")
+        if not in_leaving_namespace(refused):
+            why = verdicts.nameless(str(refused), job["metadata"]["name"])
+            world.event(job, "Warning", "FailedCreate", f"Error creating: {why}")
         raise
     world.event(job, "Normal", "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
 

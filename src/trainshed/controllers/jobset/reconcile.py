@@ -12,7 +12,7 @@ from trainshed.controllers.jobset import claims, desired
 from trainshed.controllers.jobset.ownership import GROUP, KIND
 from trainshed.controllers.jobset.plan import Observed, Patch, Plan
 from trainshed.kinds.jobset import naming
-from trainshed.kube.faults import Conflict, Fault, NotFound
+from trainshed.kube.faults import Conflict, Fault, NotFound, in_leaving_namespace
 from trainshed.kube.objects import Object
 from trainshed.loop import efforts
 from trainshed.loop.cache import Cache
@@ -46,7 +46,8 @@ async def reconcile(key: Key, world: World) -> Outcome:
     if seen is None:
         return Done()
     plan = desired.plan(seen)
-    await carry_out(plan, seen.jobset, world)
+    with world.telling(seen.jobset):
+        await carry_out(plan, seen.jobset, world)
     return Done() if plan.check_again_in is None else After(plan.check_again_in)
 
 
@@ -92,6 +93,8 @@ async def _create(obj: Object, jobset: Object, world: World) -> None:
     try:
         await world.create(obj)
     except (Fault, Failure) as trouble:
+        if in_leaving_namespace(trouble):
+            raise
         kind, name = obj["kind"], obj["metadata"]["name"]
         said = f'job "{name}" creation failed with error: {trouble}' if kind == "Job" else str(trouble)
         world.event(jobset, "Warning", _REFUSALS[kind], said)

@@ -31,13 +31,15 @@ def suspend(active: Iterable[Object]) -> Iterator[Patch]:
 
 
 def resume(job: Object, pod_template: Object) -> Patch:
+    """Only a Job that never started may go on with another template, so it is made to look like one.
+
+    With the same template, too: Kubernetes up to 1.32.9, 1.33.5, 1.34.1 and 1.35.0 refuses what its own Job
+    controller says of a resumed Job that has a start, and would call it suspended for as long as it runs.
+    """
     changes = _directives(mapping(job, "spec", "template"), pod_template)
-    if not changes:
-        return _patch(job, {"suspend": False})
-    # Only Jobs that never started may have their template changed, so this one is made to look like it.
+    spec: Object = {"suspend": False, "template": changes} if changes else {"suspend": False}
     started = bool(dig(job, "status", "startTime"))
-    first: Object = {"status": {"startTime": None}} if started else {}
-    return _patch(job, {"suspend": False, "template": changes}, first)
+    return _patch(job, spec, {"status": {"startTime": None}} if started else {})
 
 
 def suspended(draft: Draft) -> Draft:

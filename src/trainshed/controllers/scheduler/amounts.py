@@ -48,6 +48,10 @@ def total(many: Iterable[Mapping[str, int]]) -> Amounts:
     return found
 
 
+def times(one: Mapping[str, int], count: int) -> Amounts:
+    return {name: amount * count for name, amount in one.items()}
+
+
 def written(name: str, amount: int) -> str:
     """An amount for people: `500m`, `2`, `16Gi`."""
     if name == CPU:

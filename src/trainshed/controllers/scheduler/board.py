@@ -91,7 +91,9 @@ class Board:
         """Put all the pods on nodes, or none: spread out where that works, else side by side."""
         spots = self._place(needs, pack=False)
         if spots is None and len(needs) > 1 and len(self.rooms) > 1:
-            return self._place(needs, pack=True)
+            spots = self._place(needs, pack=True)
+            if spots is None and any(need.attract for need in needs):
+                return self._gather(needs)
         return spots
 
     def undo(self, spots: Iterable[Spot]) -> None:
@@ -118,6 +120,20 @@ class Board:
             self.put(need, spot.node)
             spots.append(spot)
         return spots
+
+    def _gather(self, needs: Sequence[Need]) -> list[Spot] | None:
+        """Where some must be near others, the place of the first decides: try one node after the other."""
+        first, *others = needs
+        for room in [room for room in self.rooms.values() if self._fits(room, first)]:
+            self.put(first, room.node.name)
+            spots = self._place(others, pack=True)
+            if spots is not None:
+                return [Spot(first, room.node.name), *spots]
+            self.take(first.uid)
+        return None
+
+    def _fits(self, room: Room, need: Need) -> bool:
+        return self.refusal(room, need) is None and room.has(need.requests) and self.gets_along(room, need)
 
     def spot(self, need: Need, *, pack: bool = False) -> Spot | None:
         """The best place for a pod as things are, or None."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from trainshed.controllers.scheduler import needs
+from trainshed.controllers.scheduler import amounts, needs
+from trainshed.controllers.scheduler.amounts import Amounts
 from trainshed.controllers.scheduler.needs import Need
 from trainshed.kinds.reading import entries, mapping, number
 from trainshed.kube.objects import Object, text
@@ -51,6 +53,16 @@ class Candidate:
     """Pods to come whose room is kept, for these and for those of the required that have come."""
     has_begun: bool = False
     """Do others of it run? Whoever waits for these to end waits for the rest of it too."""
+
+
+class Whole(NamedTuple):
+    """A gang as it will be, as far as those of its pods show that are there."""
+
+    there: int
+    size: int
+    total: Amounts
+    kinds: tuple[Need, ...]
+    """One of each Job, to stand for all of it."""
 
 
 def squad_of(job: Object) -> Squad:
@@ -182,6 +194,19 @@ class Gang:
         least = max((need.minimum or 0 for need in mine), default=0)
         return min(len(mine) + [*self.running.values()].count(""), least), least
 
+    def whole(self) -> Whole | None:
+        """What it will ask for; None for one whose pods are all there."""
+        there, count = self._counts()
+        if there >= count:
+            return None
+        kinds, total = [], amounts.total(need.requests for need in self.promised)
+        for squad in self.squads:
+            mine = [need for need in self.waiting.values() if need.job == squad.uid]
+            if mine:
+                kinds.append(mine[0])
+                amounts.add(total, amounts.times(mine[0].requests, _least(mine, squad.expected)))
+        return Whole(there, count + len(self.promised), total, (*kinds, *self.promised))
+
     def candidate(self, now: int) -> Candidate:
         """The gang to be placed; for one whose obstacles are gone."""
         if self._candidate is None or self.since is None:
@@ -225,5 +250,12 @@ def _least(pods: Iterable[Need], expected: int) -> int:
 
 
 def biggest_first(wanted: Iterable[Need]) -> Iterator[Need]:
-    """Large ones find a place while there is one; equal ones keep their order."""
-    yield from sorted(wanted, key=lambda need: [-need.requests.get(name, 0) for name in ("cpu", "memory")])
+    """Large ones find a place while there is one; equal ones keep their order.
+
+    Those that must be near others come after them: nobody is there yet whom they could join.
+    """
+    yield from sorted(wanted, key=lambda need: (bool(need.attract), *_sizes(need)))
+
+
+def _sizes(need: Need) -> list[int]:
+    return [-need.requests.get(name, 0) for name in ("cpu", "memory")]

@@ -9,6 +9,7 @@ from typing import Literal
 from trainshed.controllers.scheduler import amounts
 from trainshed.controllers.scheduler.amounts import Amounts
 from trainshed.kinds.reading import entries, mapping, number, texts
+from trainshed.kube import conditions
 from trainshed.kube.numbers import integer
 from trainshed.kube.objects import Object, text
 from trainshed.kube.selectors import Operator, Requirement
@@ -30,6 +31,8 @@ class Node:
     """Key, value, effect."""
     is_ready: bool = True
     is_cordoned: bool = False
+    trouble: str = ""
+    """What is said of one that is not ready."""
     is_known: bool = True
     """False for one that is only named by pods."""
 
@@ -43,15 +46,17 @@ class Refusal:
 
 
 def of(obj: Object) -> Node:
-    ready = [c for c in entries(obj, "status", "conditions") if c.get("type") == "Ready"]
+    ready = conditions.find(entries(obj, "status", "conditions"), "Ready") or {"status": "True"}
+    is_ready = ready.get("status") == "True"
     taints = entries(obj, "spec", "taints")
     return Node(
         text(obj, "metadata", "name"),
         amounts.of_node(obj),
         {key: str(value) for key, value in mapping(obj, "metadata", "labels").items()},
         tuple((text(one, "key"), text(one, "value"), text(one, "effect")) for one in taints),
-        all(condition.get("status") == "True" for condition in ready),
+        is_ready,
         mapping(obj, "spec").get("unschedulable") is True,
+        "" if is_ready else text(ready, "message"),
     )
 
 
@@ -60,15 +65,15 @@ def unknown(name: str) -> Node:
 
 
 def refusal(node: Node, spec: Object) -> Refusal | None:
-    """What keeps a pod of this spec away from the node, or None."""
+    """What keeps a pod of this spec away from the node, or None; what passes only where all else is right."""
+    if refused := _constraint(node, spec):
+        return refused
     if not node.is_ready:
-        return Refusal("not ready")
-    if node.is_cordoned:
-        return Refusal("cordoned")
-    return constraint(node, spec)
+        return Refusal("not ready", node.trouble)
+    return Refusal("cordoned") if node.is_cordoned else None
 
 
-def constraint(node: Node, spec: Object) -> Refusal | None:
+def _constraint(node: Node, spec: Object) -> Refusal | None:
     """The same, as far as the pod's author could have written it otherwise."""
     for key, value in mapping(spec, "nodeSelector").items():
         if node.labels.get(key) != value:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from trainshed.controllers.scheduler import amounts, gangs, placing
 from trainshed.controllers.scheduler.amounts import Amounts
 from trainshed.controllers.scheduler.board import Board, Room
-from trainshed.controllers.scheduler.gangs import Candidate
+from trainshed.controllers.scheduler.gangs import Candidate, Whole
 from trainshed.controllers.scheduler.needs import Need
 from trainshed.controllers.scheduler.nodes import Node, Refusal
 
 _MOST_NAMED = 4
-_PASSING = ("not ready", "cordoned")
+_PASSING = ("cordoned", "not ready")
+_NEARER = ("label", "affinity", "taint", *_PASSING)
+"""What keeps a pod off a node, by how little is missing."""
+_STRANGERS = "other namespaces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,16 @@ def incomplete(obstacle: str, lacking: str = "") -> Reason:
     return Reason(obstacle, ("incomplete", lacking))
 
 
+def never(whole: Whole, board: Board) -> Reason | None:
+    """Why a gang would have no place even with all its pods: so nobody waits for these first."""
+    rooms = [room for room in board.rooms.values() if room.node.is_known]
+    if not rooms or any(need.relaxed for need in whole.kinds):
+        return None
+    found = _too_demanding(whole.kinds, rooms, board) or _too_many(whole, rooms, board)
+    # Pods that come later are to be told, too.
+    return replace(found, sign=(*found.sign, str(whole.there))) if found and found.lasting else None
+
+
 def why(candidate: Candidate, board: Board, head: Candidate | None) -> Reason:
     """Why a gang with all its pods has no place."""
     lifted = board.lift(candidate.held)
@@ -44,18 +58,11 @@ def _why(candidate: Candidate, board: Board, head: Candidate | None) -> Reason:
     if not rooms:
         return Reason("there is no node yet: the agent of this machine has not registered one", ("no node",))
     wanted = candidate.required or candidate.optional[:1]
-    for need in wanted:
-        if refused := _refused(need, rooms, board):
-            return refused
-        if too_large := _too_large(need, rooms, board):
-            return too_large
-    if too_many := _too_many(wanted, rooms, board):
-        return too_many
+    whole = Whole(len(wanted), len(wanted), amounts.total(need.requests for need in wanted), (*wanted,))
+    if found := _too_demanding(wanted, rooms, board) or _too_many(whole, rooms, board):
+        return found
     if not placing.could_run(candidate, board):
-        words = (
-            "its pods do not fit together, even on empty nodes" if len(wanted) > 1 else _not_along(wanted[0])
-        )
-        return Reason(words, ("together",), lasting=True)
+        return _not_together(wanted, rooms, board)
     return _for_now(wanted, rooms, board, head)
 
 
@@ -84,34 +91,44 @@ def _willing(need: Need, rooms: Sequence[Room], board: Board) -> list[Room]:
     return [room for room in rooms if board.refusal(room, need) is None]
 
 
+def _too_demanding(wanted: Iterable[Need], rooms: Sequence[Room], board: Board) -> Reason | None:
+    """One of them would have no place anywhere."""
+    found = (_refused(need, rooms, board) or _too_large(need, rooms, board) for need in wanted)
+    return next((reason for reason in found if reason is not None), None)
+
+
 def _refused(need: Need, rooms: Sequence[Room], board: Board) -> Reason | None:
     """No node takes such a pod, whatever is free."""
     refusals = [(room.node, refusal) for room in rooms if (refusal := board.refusal(room, need))]
     if len(refusals) < len(rooms):
         return None
-    node, refusal = refusals[0]
+    node, refusal = max(refusals, key=lambda one: _NEARER.index(one[1].why))
     lasting = refusal.why not in _PASSING
-    return Reason(
-        _refusal_words(node, refusal, [room.node for room in rooms]), ("refused", refusal.why), lasting
-    )
+    return Reason(_refusal_words(node, refusal, refusals), ("refused", refusal.why), lasting)
 
 
-def _refusal_words(node: Node, refusal: Refusal, all_nodes: Sequence[Node]) -> str:
+def _refusal_words(node: Node, refusal: Refusal, of_all: Sequence[tuple[Node, Refusal]]) -> str:
     match refusal.why:
         case "label":
-            key = refusal.what.partition("=")[0]
-            there = _listed(f"{one.name} ({_label(one, key)})" for one in all_nodes)
-            return f"no node has label {refusal.what}; nodes: {there}"
+            return _unlabelled(of_all)
         case "affinity":
-            return (
-                f"no node fits its node affinity {refusal.what}; nodes: {_listed(n.name for n in all_nodes)}"
-            )
+            both = "nodeSelector and " if any(other.why == "label" for _, other in of_all) else ""
+            there = _listed(one.name for one, _ in of_all)
+            return f"no node fits its {both}node affinity {refusal.what}; nodes: {there}"
         case "taint":
             return f"node {node.name} has taint {refusal.what}, which it does not tolerate"
         case "cordoned":
             return f"node {node.name} is cordoned; kubectl uncordon {node.name} lets pods in again"
         case "not ready":
-            return f"node {node.name} is not ready"
+            return f"node {node.name} is not ready{f': {refusal.what}' if refusal.what else ''}"
+
+
+def _unlabelled(refusals: Sequence[tuple[Node, Refusal]]) -> str:
+    """Each node lacks one of these, if not all the same one."""
+    wanted = list(dict.fromkeys(refusal.what for _, refusal in refusals))
+    keys = [label.partition("=")[0] for label in wanted]
+    there = _listed(f"{node.name} ({', '.join(_label(node, key) for key in keys)})" for node, _ in refusals)
+    return f"no node has label{'s' if len(wanted) > 1 else ''} {' and '.join(wanted)}; nodes: {there}"
 
 
 def _label(node: Node, key: str) -> str:
@@ -153,18 +170,44 @@ def _but(refusal: Refusal) -> str:
             return f"is {refusal.why}"
 
 
-def _too_many(wanted: Sequence[Need], rooms: Sequence[Room], board: Board) -> Reason | None:
+def _too_many(whole: Whole, rooms: Sequence[Room], board: Board) -> Reason | None:
     """All nodes that would take one of them have too little for all together."""
+    wanted, sum_of = whole.kinds, whole.total
     willing = [room for room in rooms if any(board.refusal(room, need) is None for need in wanted)]
-    sum_of = amounts.total(need.requests for need in wanted)
     has = amounts.total(room.node.room for room in willing)
     for name in _lack(sum_of, has):
-        several = "all nodes together have"
-        machine = f"{_this(willing[0], willing, len(rooms))} has" if len(willing) == 1 else several
-        text = f"needs {_amount(name, sum_of[name])} for its {len(wanted)} pods"
-        words = f"{text}, {machine} {amounts.written(name, has.get(name, 0))}"
-        return Reason(words, ("never", name), lasting=True)
+        text = f"needs {_amount(name, sum_of[name])} for its {whole.size} pods"
+        more, lasting = _elsewhere(name, wanted[0], rooms, willing, board)
+        words = f"{text}, {_together(willing, rooms)} {amounts.written(name, has.get(name, 0))}{more}"
+        return Reason(words, ("never", name, "unwilling" if more else ""), lasting)
     return None
+
+
+def _together(willing: Sequence[Room], rooms: Sequence[Room]) -> str:
+    if len(willing) == 1:
+        return f"{_this(willing[0], willing, len(rooms))} has"
+    return "all nodes together have" if len(willing) == len(rooms) else "the nodes it may use have"
+
+
+def _elsewhere(
+    name: str, need: Need, rooms: Sequence[Room], willing: Sequence[Room], board: Board
+) -> tuple[str, bool]:
+    """A node that has some of it and takes none of the pods, in words; and whether it will stay so."""
+    others = [room for room in rooms if room not in willing and room.node.room.get(name)]
+    if not others:
+        return "", True
+    most = max(others, key=lambda room: room.node.room[name])
+    refusal = board.refusal(most, need)
+    amount = amounts.written(name, most.node.room[name])
+    more = f"; node {most.node.name} has {amount} more, but {_but(refusal)}" if refusal else ""
+    return more, refusal is None or refusal.why not in _PASSING
+
+
+def _not_together(wanted: Sequence[Need], rooms: Sequence[Room], board: Board) -> Reason:
+    if len(wanted) == 1:
+        return Reason(_not_along(wanted[0]), ("together",), lasting=True)
+    more, lasting = _unwilling(wanted[0], rooms, board)
+    return Reason(f"its pods do not fit together, even on empty nodes{more}", ("together",), lasting)
 
 
 def _not_along(need: Need) -> str:
@@ -178,16 +221,26 @@ def _not_along(need: Need) -> str:
 
 def _for_now(wanted: Sequence[Need], rooms: Sequence[Room], board: Board, head: Candidate | None) -> Reason:
     fitting, missing = _tried(wanted, board)
-    if missing is None:
-        words = f"{head.name} is first in line and needs the room" if head else "others are first in line"
-        return Reason(words, ("turn",))
-    words, sign = _busy(missing, _willing(missing, rooms, board), board, fitting)
+    try:
+        if missing is None:
+            return Reason(_turn(wanted[0], head), ("turn",))
+        words, sign = _busy(missing, _willing(missing, rooms, board), {need.uid for need in fitting})
+    finally:
+        for need in fitting:
+            board.take(need.uid)
     of_all = f"{len(fitting)} of {len(wanted)} pods fit; " if len(wanted) > 1 else ""
     return Reason(f"{of_all}{words}", sign)
 
 
+def _turn(need: Need, head: Candidate | None) -> str:
+    if head is None:
+        return "others are first in line"
+    is_near = all(one.namespace == need.namespace for one in head.required)
+    return f"{head.name if is_near else 'a job of another namespace'} is first in line and needs the room"
+
+
 def _tried(wanted: Sequence[Need], board: Board) -> tuple[list[Need], Need | None]:
-    """Which of them find a place as things are, and the first that does not."""
+    """Which of them find a place as things are, and the first that does not. The former are on the board."""
     fitting: list[Need] = []
     missing = None
     for need in gangs.biggest_first(wanted):
@@ -197,42 +250,55 @@ def _tried(wanted: Sequence[Need], board: Board) -> tuple[list[Need], Need | Non
         else:
             board.put(need, spot.node)
             fitting.append(need)
-    for need in fitting:
-        board.take(need.uid)
     return fitting, missing
 
 
-def _busy(
-    need: Need, willing: Sequence[Room], board: Board, mates: Sequence[Need]
-) -> tuple[str, tuple[str, ...]]:
-    taken = amounts.total(mate.requests for mate in mates)
-    best = min(willing, key=lambda room: len(_lack(need.requests, _left(room, taken))))
-    left = _left(best, taken)
-    lack = _lack(need.requests, left)
+def _busy(need: Need, willing: Sequence[Room], mates: AbstractSet[str]) -> tuple[str, tuple[str, ...]]:
+    """Which node comes nearest to having room, and who else is there; `mates` are of the same gang."""
+    large = [room for room in willing if not _lack(need.requests, room.node.room)]
+    best = min(large, key=lambda room: _distance(need, room, mates))
+    lack = _lack(need.requests, best.free)
     if not lack:
         return "no node is free of pods it must not be near, or has those it must be near", ("along",)
     name = lack[0]
-    short = amounts.written(name, need.requests[name] - max(0, left.get(name, 0)))
-    users = _users(best, name)
+    free = amounts.written(name, max(0, best.free.get(name, 0)))
+    of_all = amounts.written(name, best.node.room.get(name, 0))
     where = "" if len(willing) == 1 else f" on {best.node.name}"
-    in_use = f"in use{where} by {users}" if users else f"not free{where}"
-    return f"{short} of {amounts.written(name, need.requests[name])} {name} {in_use}", ("busy", name)
+    words = f"needs {_amount(name, need.requests[name])}, {free} of {of_all} free{where}"
+    return f"{words}; {_users(best, name, mates, need.namespace)}", ("busy", name)
 
 
-def _left(room: Room, taken: Amounts) -> Amounts:
-    left = dict(room.free)
-    amounts.subtract(left, taken)
-    return left
+def _distance(need: Need, room: Room, mates: AbstractSet[str]) -> tuple[int, int]:
+    """How much is missing on a node: kinds of things, then whether those that fit are all who have them.
+
+    They stay where they are: who the job waits for is on another node.
+    """
+    lack = _lack(need.requests, room.free)
+    others = (one for uid, one in room.pods.items() if uid not in mates)
+    return len(lack), 0 if any(one.requests.get(name) for one in others for name in lack) else 1
 
 
-def _users(room: Room, name: str) -> str:
-    """Who has how much of it, the largest first."""
+def _users(room: Room, name: str, mates: AbstractSet[str], home: str) -> str:
+    """Who has how much of it, the largest first: `default/a has 2, default/b 1`.
+
+    Whoever works in one namespace may not know what there is in others.
+    """
     by_owner: Amounts = {}
-    for need in room.pods.values():
-        if need.requests.get(name):
-            amounts.add(by_owner, {f"{need.namespace}/{need.owner or need.name}": need.requests[name]})
-    largest = sorted(by_owner.items(), key=lambda item: (-item[1], item[0]))
-    return _listed(f"{owner} ({amounts.written(name, amount)})" for owner, amount in largest)
+    for uid, need in room.pods.items():
+        if (amount := need.requests.get(name)) and uid not in mates:
+            owner = f"{home}/{need.owner or need.name}" if need.namespace == home else _STRANGERS
+            amounts.add(by_owner, {owner: amount})
+    users = sorted(by_owner.items(), key=lambda item: (-item[1], item[0]))
+    if own := sum(room.pods[uid].requests.get(name, 0) for uid in mates if uid in room.pods):
+        users.insert(1, ("this job", own))
+    return _listed(
+        f"{owner} {'' if at else _has(owner)}{amounts.written(name, amount)}"
+        for at, (owner, amount) in enumerate(users)
+    )
+
+
+def _has(owner: str) -> str:
+    return "have " if owner == _STRANGERS else "has "
 
 
 # --- words --------------------------------------------------------------------------------------------------

@@ -19,9 +19,10 @@ from trainshed.controllers.scheduler.ledger import Ledger
 from trainshed.controllers.scheduler.needs import Need
 from trainshed.controllers.scheduler.placing import Decision
 from trainshed.controllers.scheduler.telling import Telling
+from trainshed.kinds.core.heartbeats import AGENT
 from trainshed.kinds.kubeflow.families import FAMILIES
 from trainshed.kube import ages
-from trainshed.kube.faults import Conflict, Fault, NotFound
+from trainshed.kube.faults import Conflict, Fault, NotFound, in_leaving_namespace
 from trainshed.kube.objects import Object, text
 from trainshed.loop.cache import revision
 from trainshed.loop.controller import Controller, Watch, no_keys
@@ -142,9 +143,10 @@ class Scheduler:
             # It was deleted, or somebody else has placed it: the watch will tell.
             log.debug("%s/%s is not bound: %s", need.namespace, need.name, refusal)
             self.ledger.revoke(need)
-        except Fault:
+        except Fault as refusal:
             self.ledger.revoke(need)
-            raise
+            if not in_leaving_namespace(refusal):  # where it is about to be deleted
+                raise
         else:
             self._announce(world, spot)
 
@@ -152,6 +154,8 @@ class Scheduler:
         need, about = spot.need, _reference(spot.need)
         message = f"Successfully assigned {need.namespace}/{need.name} to {spot.node}"
         world.event(about, "Normal", "Scheduled", message)
+        if words := self._unmet(spot):
+            world.event(about, "Warning", "RuntimeClassIgnored", words)
         if not need.relaxed:
             return
         if spot.ignored is not None:
@@ -159,6 +163,13 @@ class Scheduler:
         room = self.ledger.board.rooms.get(spot.node)
         if room is not None and (words := reasons.overdrawn(need, room.node.room)):
             world.event(about, "Normal", "Relaxed", words)
+
+    def _unmet(self, spot: Spot) -> str:
+        """What a pod asks of its node that our own agents do not know; those of others may."""
+        name, room = text(spot.need.spec, "runtimeClassName"), self.ledger.board.rooms.get(spot.node)
+        if not name or room is None or AGENT not in room.node.labels:
+            return ""
+        return f'runtimeClassName "{name}" is ignored: there are no RuntimeClasses here'
 
     async def _settle(self, world: World) -> None:
         """Ask what became of bindings whose answer was lost; until then their pods count as placed."""
@@ -183,7 +194,9 @@ class Scheduler:
 
     def _why(self, gang: Gang) -> reasons.Reason:
         if obstacle := gang.obstacle():
-            return reasons.incomplete(obstacle, gang.lacking)
+            whole = gang.whole()
+            never = reasons.never(whole, self.ledger.board) if whole else None
+            return never or reasons.incomplete(obstacle, gang.lacking)
         candidate = gang.candidate(self.ledger.count)
         return reasons.why(candidate, self.ledger.board, None if self._is_head(gang) else self.head)
 

@@ -68,7 +68,7 @@ class Telling:
         if told is None:
             if age < PATIENCE and not reason.lasting:
                 return PATIENCE - age
-        elif told.reason.words == reason.words:
+        elif (told.reason.words, told.reason.sign) == (reason.words, reason.sign):
             self.told[gang.key] = Told(reason, now) if place >= LIVE else told
             return None if place < LIVE else PAUSE
         elif told.reason.sign == reason.sign:

@@ -7,7 +7,7 @@ from typing import Final
 from trainshed.client.failures import UnknownKind
 from trainshed.client.requests import Write
 from trainshed.controllers.trainjob import desired, snapshot, sshkeys
-from trainshed.controllers.trainjob.refusals import CREATION_FAILED, Refusal
+from trainshed.controllers.trainjob.refusals import CREATION_FAILED, TOO_MANY, Refusal
 from trainshed.kinds.reading import entries, is_true
 from trainshed.kinds.trainer import trainjobs
 from trainshed.kube import owners
@@ -42,6 +42,10 @@ async def build(job: Object, jobset: Object | None, world: World) -> tuple[Objec
         raise Refusal(CREATION_FAILED, f'runtime "{name}" has no replicatedJobs: there is nothing to run')
     if jobset is None and (found := desired.flaws(made.jobset)):
         raise Refusal(CREATION_FAILED, f"the pods of this TrainJob would be refused: {'; '.join(found)}")
+    if jobset is None and (count := desired.pods(made.jobset)) > desired.MOST_PODS:
+        raise Refusal(
+            TOO_MANY, f"asks for {count} pods; lower its numNodes, {desired.MOST_PODS} pods at most"
+        )
     for obj in made.objects:
         await _put_beside(obj, job, world)
     return await world.apply(made.jobset, force=True, write=MANAGER), runtime

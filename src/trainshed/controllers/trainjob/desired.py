@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from trainshed.controllers.trainjob import stages
 from trainshed.controllers.trainjob.plugins import mpi
 from trainshed.kinds.batch import jobspecs
-from trainshed.kinds.reading import entries, is_true, mapping
+from trainshed.kinds.jobset import validate
+from trainshed.kinds.reading import entries, is_true, mapping, number
 from trainshed.kinds.trainer import templates
 from trainshed.kube.objects import Object, copied, text
+
+MOST_PODS: Final = 1_000
+"""Pods of one job: one number must not fill the store, nor stop everybody's operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +40,27 @@ def is_ssh_secret(obj: Object) -> bool:
     return obj["kind"] == "Secret" and text(obj, "metadata", "name").endswith(mpi.SSH_SUFFIX)
 
 
+def pods(jobset: Object) -> int:
+    """How many a JobSet makes at most at a time."""
+    return sum(_pods(job) for job in entries(jobset, "spec", "replicatedJobs"))
+
+
+def _pods(job: Object) -> int:
+    given = number(job, "replicas"), number(job, "template", "spec", "parallelism")
+    replicas, parallelism = (1 if count is None else count for count in given)
+    return replicas * parallelism
+
+
 # --- flaws ------------------------------------------------------------------------------------------------
 
 
 def flaws(jobset: Object) -> list[str]:
     """What the Jobs made of a JobSet would be refused for: nobody tells the TrainJob's owner otherwise."""
+    named = [str(error) for error in validate.name_errors(jobset)]
+    return [*named[:1], *pod_flaws(jobset)]  # all parts have the name of the one job: once is enough
+
+
+def pod_flaws(jobset: Object) -> list[str]:
     return [flaw for job in entries(jobset, "spec", "replicatedJobs") for flaw in _job_flaws(job, jobset)]
 
 

@@ -57,9 +57,12 @@ def expiry(job: Object, by_default: int | None) -> datetime | None:
 
 def _own_ttl(job: Object) -> int | None:
     field = number(job, "spec", TTL)
-    return (
-        field if field is not None else whole(dig(job, "metadata", "annotations", TTL_ANNOTATION), _LONGEST)
-    )
+    return field if field is not None else annotated_ttl(job)
+
+
+def annotated_ttl(job: Object) -> int | None:
+    """None where nothing, or no number, is said."""
+    return whole(dig(job, "metadata", "annotations", TTL_ANNOTATION), _LONGEST)
 
 
 def runtime_ttl(runtime: Object) -> int | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from trainshed.controllers.trainjob import desired
+from trainshed.controllers.trainjob import desired, notes
 from trainshed.controllers.trainjob.lifetimes import TTL, TTL_ANNOTATION
 from trainshed.controllers.trainjob.plugins import processes
 from trainshed.kinds.jobset import validate as jobset_rules
@@ -97,7 +97,7 @@ def _refused_jobset(case: Case) -> Iterator[Lint]:
 
 
 def _refused_pods(case: Case) -> Iterator[Lint]:
-    for flaw in desired.flaws(case.jobset):
+    for flaw in desired.pod_flaws(case.jobset):
         path, _, why = flaw.partition(": ")
         yield Lint("pods-refused", path, why, "error")
 
@@ -148,13 +148,48 @@ def _ranks_of_nodes(case: Case) -> Iterator[Lint]:
     """Numbers of nodes used as numbers of processes."""
     if case.processes < 2:
         return
+    variables = {text(one, "name"): text(one, "value") for one in entries(case.node, "env")}
     for pattern, name, source in ((_RANK, "RANK", "PET_NODE_RANK"), (_WORLD, "WORLD_SIZE", "PET_NNODES")):
+        why = (
+            f"{name} is set from {source}, which counts nodes, but there are {case.processes} processes "
+            "per node: set numProcPerNode to 1, or let torchrun set it"
+        )
         if pattern.search(case.script):
-            why = (
-                f"{name} is set from {source}, which counts nodes, but there are {case.processes} processes "
-                "per node: set numProcPerNode to 1, or let torchrun set it"
-            )
             yield Lint("rank-of-node", "spec.trainer.command", why)
+        if f"$({source})" in variables.get(name, ""):
+            yield Lint("rank-of-node", "spec.trainer.env", why)
+
+
+_NPROC: Final = re.compile(r"--nproc[-_]per[-_]node[=\s]+[\"']?(\d+)")
+
+
+def _processes_twice(case: Case) -> Iterator[Lint]:
+    """What torchrun is told on its command line counts more than its variable."""
+    given, told = processes.asked(case.job, case.runtime), _NPROC.search(case.script)
+    if case.is_torch and told and str(given).isdigit() and int(told[1]) != int(given):
+        why = (
+            f"{told[0].split()[0].partition('=')[0]} {told[1]} counts, and PET_NPROC_PER_NODE={given} does "
+            f"not: leave it out of the command, or set numProcPerNode to {told[1]}"
+        )
+        yield Lint("processes-twice", "spec.trainer.command", why)
+
+
+def _ignored_annotations(case: Case) -> Iterator[Lint]:
+    for path, why in notes.ignored(case.job):
+        yield Lint("ignored-annotation", path, why)
+
+
+def _too_many_pods(case: Case) -> Iterator[Lint]:
+    if (count := desired.pods(case.jobset)) > desired.MOST_PODS:
+        why = f"the job asks for {count} pods; {desired.MOST_PODS} at most are made here"
+        yield Lint("too-many-pods", "spec.trainer.numNodes", why, "error")
+
+
+def _runtime_classes(case: Case) -> Iterator[Lint]:
+    for job in entries(case.jobset, "spec", "replicatedJobs"):
+        if name := text(templates.pod(job), "runtimeClassName"):
+            path = f"spec.replicatedJobs[{text(job, 'name')}].template.spec.template.spec.runtimeClassName"
+            yield Lint("runtime-class", path, f'"{name}" is ignored here: pods run as all others do')
 
 
 def _no_shared_memory(case: Case) -> Iterator[Lint]:
@@ -237,6 +272,7 @@ def _deprecated(case: Case) -> Iterator[Lint]:
 
 RULES: Final[tuple[Rule, ...]] = (
     _wrong_runtime, _refused_job, _refused_runtime, _refused_jobset, _refused_pods, _two_sources,
-    _old_fields, _misplaced_ttl, _ranks_of_nodes, _no_shared_memory, _limits_alone,
-    _too_many_processes, _forgotten_gpus, _no_trainer, _unlisted, _deprecated,
+    _too_many_pods, _old_fields, _misplaced_ttl, _ignored_annotations, _ranks_of_nodes, _processes_twice,
+    _no_shared_memory, _limits_alone, _too_many_processes, _forgotten_gpus, _no_trainer, _runtime_classes,
+    _unlisted, _deprecated,
 )  # fmt: skip

@@ -10,8 +10,10 @@ from typing import Final, NamedTuple, Self
 from trainshed.client.requests import Delete, Where
 from trainshed.controllers.trainjob import (
     building,
+    delays,
     desired,
     lifetimes,
+    notes,
     restarts,
     snapshot,
     stalls,
@@ -19,6 +21,7 @@ from trainshed.controllers.trainjob import (
     verdicts,
 )
 from trainshed.controllers.trainjob.building import CLUSTER_RUNTIMES, JOBSETS, RUNTIMES, TRAINJOBS, Missing
+from trainshed.controllers.trainjob.delays import HARMLESS, UNHEALTHY, Delay
 from trainshed.controllers.trainjob.ledger import Ledger
 from trainshed.controllers.trainjob.refusals import CREATION_FAILED, UNSUPPORTED, Refusal
 from trainshed.controllers.trainjob.stalls import Stall
@@ -27,7 +30,7 @@ from trainshed.kinds.jobset import labels
 from trainshed.kinds.reading import is_true, mapping, number
 from trainshed.kinds.trainer import trainjobs
 from trainshed.kube import owners, patches
-from trainshed.kube.faults import BadRequest, Fault, Forbidden, Invalid, NotFound
+from trainshed.kube.faults import BadRequest, Fault, Forbidden, Invalid, NotFound, in_leaving_namespace
 from trainshed.kube.objects import Object, text
 from trainshed.loop.controller import Controller, Watch, no_keys, owner_keys
 from trainshed.loop.keys import Key
@@ -39,6 +42,8 @@ PODS: Final = "pods"
 JOBS: Final = "jobs.batch"
 _LONGEST_EVENT: Final = 950
 _TRY_AGAIN: Final = 10.0
+_MOST_ASKED: Final = 3
+"""Pods of one job whose events are read."""
 
 
 def controller(patience: float = stalls.PATIENCE) -> Controller:
@@ -101,6 +106,8 @@ class Keeper:
     kept: dict[Key, Kept] = field(default_factory=dict)
     """So that a job's snapshot need not be fetched when the job ends."""
     stalled: dict[Key, Stall] = field(default_factory=dict)
+    warned: dict[Key, tuple[str, ...]] = field(default_factory=dict)
+    """What jobs were told of their annotations."""
 
     async def reconcile(self, key: Key, world: World) -> Outcome:
         job = world.cache(TRAINJOBS).get(key)
@@ -108,12 +115,18 @@ class Keeper:
             self.ledger.forget(key)
             self.kept.pop(key, None)
             self.stalled.pop(key, None)
+            self.warned.pop(key, None)
             return Done()
         if "deletionTimestamp" in job["metadata"] or not lifetimes.managed_here(job):
             return Done()
         now = world.clock()
         found = Pass(key, job, world, now, own_jobset(key, job, world), status.suspension(job, now))
-        if not lifetimes.is_finished(job):
+        self._warn(found)
+        with world.telling(job):
+            return await self._look_after(found)
+
+    async def _look_after(self, found: Pass) -> Outcome:
+        if not lifetimes.is_finished(found.job):
             await self._build(found)
         await self._judge(found)
         wait = await self._enforce_deadline(found)
@@ -122,6 +135,13 @@ class Keeper:
             raise Temporary(found.retry, after=_TRY_AGAIN)
         waits = [seconds for seconds in (wait, found.check) if seconds is not None]
         return After(min(waits)) if waits else await self._expire(found)
+
+    def _warn(self, found: Pass) -> None:
+        words = tuple(f"{path}: {why}" for path, why in notes.ignored(found.job))
+        for said in words if self.warned.get(found.key, ()) != words else ():
+            found.world.event(found.job, "Warning", notes.IGNORED, said)
+        if words:
+            self.warned[found.key] = words
 
     # --- building ---
 
@@ -142,6 +162,8 @@ class Keeper:
             found.verdict = verdicts.waiting(CREATION_FAILED, str(unusable))
             found.retry = str(unusable)
         except (Invalid, BadRequest, Forbidden) as fault:
+            if in_leaving_namespace(fault):
+                raise
             self._refused(found, fault)
 
     def _refused(self, found: Pass, fault: Fault) -> None:
@@ -172,26 +194,33 @@ class Keeper:
             failure = self._failure(found, of_any_attempt=True)
             pods = _pods(found.key, jobset, found.world)
             found.verdict = verdicts.standing(jobset, pods, failure, found.now)
-            if found.verdict is None:
-                found.verdict = await self._look_closer(found, pods)
-            elif found.verdict.type == verdicts.RESTARTING:
+            if found.verdict is not None and found.verdict.type == verdicts.RESTARTING:
+                self.stalled.pop(found.key, None)
                 found.check = restarts.seconds_to_settle(pods, found.now) or None
+            else:
+                # Also where pods wait, for others of their gang: why those are not made says more.
+                found.verdict = await self._look_closer(found, pods) or found.verdict
         else:
             self.stalled.pop(found.key, None)
         found.status = status.judged(found.status, found.verdict, found.now)
 
     async def _look_closer(self, found: Pass, pods: list[Object]) -> Verdict | None:
         """What no pod tells, once something has been missing for longer than a start takes."""
-        missing = stalls.missing(_jobs(found.jobset, found.world), pods, found.jobset)
+        jobs = _jobs(found.jobset, found.world)
+        missing = stalls.missing(jobs, pods, found.jobset)
+        if found.verdict is not None:  # which says more than that others are slow
+            missing = missing._replace(delays=())
         if not any(missing) or lifetimes.is_finished({"status": found.status}):
             self.stalled.pop(found.key, None)
             return None
-        stall = self.stalled.setdefault(found.key, Stall(found.now))
+        stall = self.stalled.get(found.key)
+        if stall is None or stall.about != missing.about:
+            stall = self.stalled[found.key] = Stall(found.now, missing.about)
         left = self.patience - stall.seconds(found.now)
         found.check = left if left > 0 else self.patience
         if left <= 0 and not stall.is_fresh(found.now, self.patience):
             stall.asked = found.now
-            stall.verdict = stalls.said(missing) or await _refusal(missing.jobs, pods, found.world)
+            stall.verdict = await _told(missing, jobs, pods, found.world)
         return stall.verdict
 
     def _failure(self, found: Pass, *, of_any_attempt: bool = False) -> str:
@@ -213,7 +242,12 @@ class Keeper:
             TRAINJOBS, meta["name"], {"status": changes}, meta["namespace"], subresource="status"
         )
         for condition in status.news(before, found.status):
-            found.world.event(found.job, "Warning", condition["reason"], condition["message"])
+            found.world.event(
+                found.job,
+                "Normal" if condition["reason"] in HARMLESS else "Warning",
+                condition["reason"],
+                condition["message"],
+            )
 
     # --- ending ---
 
@@ -287,17 +321,48 @@ def _jobs(jobset: Object | None, world: World) -> list[Object]:
     return [] if jobset is None else world.cache(JOBS).owned_by(jobset["metadata"]["uid"])
 
 
+async def _told(
+    missing: stalls.Missing, jobs: Sequence[Object], pods: list[Object], world: World
+) -> Verdict | None:
+    verdict = stalls.said(missing) or await _refusal(missing.jobs, pods, world)
+    verdict = verdict or await _jobs_refusal(missing.parents, jobs, world)
+    return verdict or (await _delayed(missing.delays[0], world) if missing.delays else None)
+
+
+async def _delayed(delay: Delay, world: World) -> Verdict:
+    """What holds up the others; why a probe fails, only events know."""
+    told: list[Object] = []
+    for pod in delay.pods[:_MOST_ASKED]:
+        told += await _events(pod, world, UNHEALTHY) or ()
+    return delays.said(delay, told)
+
+
+async def _events(about: Object, world: World, reason: str = "") -> list[Object] | None:
+    """Those of one reason, or all; None where they may not be read."""
+    meta = about["metadata"]
+    which = f",reason={reason}" if reason else ""
+    where = Where(fields=f"involvedObject.uid={meta['uid']}{which}")
+    try:
+        return (await world.client.list("events", meta["namespace"], where)).items
+    except Forbidden:
+        return None
+
+
 async def _refusal(jobs: Sequence[Object], pods: list[Object], world: World) -> Verdict | None:
     """Why a Job has no pods; only its events know."""
     for job in jobs:
-        meta = job["metadata"]
-        where = Where(fields=f"involvedObject.uid={meta['uid']},reason={stalls.REFUSED}")
-        try:
-            events = await world.client.list("events", meta["namespace"], where)
-        except Forbidden:
+        events = await _events(job, world, stalls.REFUSED)
+        if events is None:
             return None
-        if (verdict := stalls.refused(job, events.items, pods)) is not None:
+        if (verdict := stalls.refused(job, events, pods)) is not None:
             return verdict
+    return None
+
+
+async def _jobs_refusal(jobsets: Sequence[Object], jobs: Sequence[Object], world: World) -> Verdict | None:
+    """Why a JobSet has no Jobs; only its events know."""
+    for jobset in jobsets:
+        return stalls.jobs_refused(jobset, await _events(jobset, world) or (), jobs)
     return None
 
 

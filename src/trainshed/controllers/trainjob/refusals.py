@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 UNSUPPORTED = "TrainingRuntimeNotSupported"
+TOO_MANY = "TooManyReplicas"
 CREATION_FAILED = "TrainJobResourcesCreationFailed"
 
 

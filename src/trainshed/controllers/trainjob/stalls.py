@@ -1,4 +1,4 @@
-"""What keeps a job from starting though no pod says so: pods that are missing, or that nobody places."""
+"""What keeps a job from starting though no pod says so: pods that are missing, not placed, or slow."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from trainshed.controllers.trainjob import delays
+from trainshed.controllers.trainjob.delays import Delay
 from trainshed.controllers.trainjob.verdicts import Verdict, waiting
+from trainshed.kinds.core.events import NOT_ALLOWED
 from trainshed.kinds.jobset import labels
-from trainshed.kinds.reading import is_true, number
+from trainshed.kinds.reading import entries, is_true, number
 from trainshed.kube import conditions, owners, verdicts
 from trainshed.kube.objects import Object, dig, text
 
 PATIENCE: Final = 5.0
 """Seconds a healthy job needs at most to have its pods placed; also the time between two looks."""
 REFUSED: Final = "FailedCreate"
+_JOBSET_REFUSALS: Final = (
+    "JobCreationFailed", "HeadlessServiceCreationFailed", "PVCCreationFailed", NOT_ALLOWED,
+)  # fmt: skip
+"""What JobSet controllers call it when the server refuses them something; the last is ours alone."""
 _SCHEDULERS: Final = ("", "default-scheduler")
 _MANAGERS: Final = ("", "kubernetes.io/job-controller")
 _BEGUN: Final = ("active", "ready", "succeeded", "failed")
 _PREFIX: Final = "Error creating: "
 _QUOTA: Final = re.compile(r"exceeded quota: .*")
 """What to do about it is to wait or to ask for less; whose pod it was adds nothing."""
-_POD_NAME: Final = re.compile(r'\bpods? "[^"]*"', re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -31,6 +37,8 @@ class Stall:
     """Since when something is missing, and what was found out about it."""
 
     since: datetime
+    about: tuple[bool, ...] = ()
+    """Which kinds of things are missing."""
     asked: datetime | None = None
     verdict: Verdict | None = None
 
@@ -51,12 +59,22 @@ class Missing(NamedTuple):
     """Pods left to somebody else's scheduler."""
     jobsets: Sequence[Object] = ()
     """A JobSet left to somebody else's controller, which has not begun."""
+    delays: Sequence[Delay] = ()
+    """What is there and holds up the others."""
+    parents: Sequence[Object] = ()
+    """A JobSet of ours with fewer Jobs than it should have."""
+
+    @property
+    def about(self) -> tuple[bool, ...]:
+        return tuple(map(bool, self))
 
 
 def missing(jobs: Sequence[Object], pods: Sequence[Object], jobset: Object | None = None) -> Missing:
     short = [job for job in jobs if _is_active(job) and not _is_elsewhere(job) and _is_short(job, pods)]
     foreign = [jobset] if jobset is not None and _is_foreign(jobset) and not jobs else []
-    return Missing(short, [pod for pod in pods if _is_left_to_others(pod)], foreign)
+    childless = [jobset] if jobset is not None and _is_ours(jobset) and _lacks_jobs(jobset, jobs) else []
+    left = [pod for pod in pods if _is_left_to_others(pod)]
+    return Missing(short, left, foreign, delays.found(jobset, jobs, pods), childless)
 
 
 def said(found: Missing) -> Verdict | None:
@@ -75,21 +93,25 @@ def said(found: Missing) -> Verdict | None:
     return None
 
 
+def jobs_refused(jobset: Object, events: Iterable[Object], jobs: Iterable[Object]) -> Verdict | None:
+    """What the JobSet's newest event says, unless a Job was created since."""
+    newest = _newest(events, _JOBSET_REFUSALS)
+    if newest is None or _when(newest) <= _latest(_of(jobset, jobs)):
+        return None
+    name, why = text(jobset, "metadata", "name"), verdicts.cause(text(newest, "message"))
+    return waiting(text(newest, "reason"), f"jobset {name} cannot start: {why}")
+
+
 def refused(job: Object, events: Iterable[Object], pods: Iterable[Object]) -> Verdict | None:
     """What the Job's newest event says, unless a pod was created since."""
-    newest = max((event for event in events if _is_refusal(event)), key=_when, default=None)
-    made = max((text(pod, "metadata", "creationTimestamp") for pod in _of(job, pods)), default="")
-    if newest is None or _when(newest) < made:
+    newest = _newest(events, (REFUSED,))
+    if newest is None or _when(newest) < _latest(_of(job, pods)):
         return None
     name, message = text(job, "metadata", "name"), text(newest, "message")
     if quota := _QUOTA.search(message):
         return waiting(REFUSED, verdicts.cause(quota[0]))
-    return waiting(REFUSED, f"job {name} cannot create pods: {_nameless(message, name)}")
-
-
-def _nameless(message: str, job: str) -> str:
-    """Each attempt has a pod of another name; the words should not change with it."""
-    return verdicts.cause(_POD_NAME.sub(f'pods "{job}-*"', message.removeprefix(_PREFIX), count=1))
+    why = verdicts.cause(verdicts.nameless(message.removeprefix(_PREFIX), name))
+    return waiting(REFUSED, f"job {name} cannot create pods: {why}")
 
 
 def failure(jobs: Iterable[Object]) -> str:
@@ -119,7 +141,7 @@ def is_new(job: Object) -> bool:
 
 def _is_active(job: Object) -> bool:
     ended = any(conditions.is_true(dig(job, "status", "conditions"), end) for end in ("Complete", "Failed"))
-    return not (ended or is_true(job, "spec", "suspend") or text(job, "metadata", "deletionTimestamp"))
+    return not (ended or _is_held(job) or text(job, "metadata", "deletionTimestamp"))
 
 
 def _is_elsewhere(job: Object) -> bool:
@@ -131,11 +153,31 @@ def _manager(job: Object) -> str:
     return text(job, "spec", "managedBy")
 
 
+def _is_ours(jobset: Object) -> bool:
+    return text(jobset, "spec", "managedBy") in ("", labels.MANAGER)
+
+
 def _is_foreign(jobset: Object) -> bool:
     """Whether another controller was asked to look after it, and shows no sign of having begun."""
-    is_other = text(jobset, "spec", "managedBy") not in ("", labels.MANAGER)
     counts = dig(jobset, "status", "replicatedJobsStatus") or []
-    return is_other and not any(entry.get(state) for entry in counts for state in _BEGUN)
+    return not _is_ours(jobset) and not any(entry.get(state) for entry in counts for state in _BEGUN)
+
+
+def _lacks_jobs(jobset: Object, jobs: Sequence[Object]) -> bool:
+    """Whether Jobs are missing, or still suspended, that have nothing to wait for."""
+    in_order = text(jobset, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
+    is_idle = not any(map(_is_active, jobs))
+    begun = [text(job, "metadata", "labels", labels.REPLICATED_JOB) for job in jobs if not _is_held(job)]
+    for part in entries(jobset, "spec", "replicatedJobs"):
+        replicas = number(part, "replicas")
+        may_begin = is_idle or not (in_order or entries(part, "dependsOn"))
+        if may_begin and begun.count(text(part, "name")) < (1 if replicas is None else replicas):
+            return True
+    return False
+
+
+def _is_held(job: Object) -> bool:
+    return is_true(job, "spec", "suspend")
 
 
 def _is_short(job: Object, pods: Iterable[Object]) -> bool:
@@ -147,8 +189,12 @@ def _is_short(job: Object, pods: Iterable[Object]) -> bool:
     return len(alive) < wanted
 
 
-def _of(job: Object, pods: Iterable[Object]) -> list[Object]:
-    return [pod for pod in pods if owners.is_controlled_by(pod, job)]
+def _of(owner: Object, found: Iterable[Object]) -> list[Object]:
+    return [obj for obj in found if owners.is_controlled_by(obj, owner)]
+
+
+def _latest(made: Iterable[Object]) -> str:
+    return max((text(obj, "metadata", "creationTimestamp") for obj in made), default="")
 
 
 def _is_left_to_others(pod: Object) -> bool:
@@ -156,8 +202,9 @@ def _is_left_to_others(pod: Object) -> bool:
     return is_waiting and text(pod, "spec", "schedulerName") not in _SCHEDULERS
 
 
-def _is_refusal(event: Object) -> bool:
-    return event.get("type") == "Warning" and event.get("reason") == REFUSED
+def _newest(events: Iterable[Object], reasons: Sequence[str]) -> Object | None:
+    told = (event for event in events if event.get("type") == "Warning" and event.get("reason") in reasons)
+    return max(told, key=_when, default=None)
 
 
 def _when(event: Object) -> str:

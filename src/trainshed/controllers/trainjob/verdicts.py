@@ -46,14 +46,14 @@ def standing(jobset: Object, pods: Sequence[Object], failure: str, now: datetime
 def _waiting(jobset: Object, pods: Sequence[Object]) -> Verdict | None:
     for pod in pods:
         found = podstates.waiting(pod)
-        if found is not None and not _can_spare(pod, pods):
+        if found is not None and not can_spare(pod, pods):
             is_placed = bool(text(pod, "spec", "nodeName"))
             who = f"{ranks.name_of(pod, jobset)}: " if is_placed else ""
             return waiting(found.reason, f"{who}{found.why}")
     return None
 
 
-def _can_spare(pod: Object, pods: Sequence[Object]) -> bool:
+def can_spare(pod: Object, pods: Sequence[Object]) -> bool:
     """Whether an elastic job trains without this pod: enough of the others run."""
     fewest = whole(text(pod, "metadata", "annotations", gangs.MINIMUM))
     step = text(pod, "metadata", "labels", labels.REPLICATED_JOB)

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final
 
-from trainshed.client.failures import Failure
+from trainshed.client.failures import Disconnected, Failure, TimedOut
 from trainshed.client.requests import Delete
 from trainshed.controllers.v1jobs import mpi, naming
 from trainshed.controllers.v1jobs.plan import Mark
 from trainshed.kinds.kubeflow.families import MPI, Family
 from trainshed.kube import owners
-from trainshed.kube.faults import AlreadyExists, Conflict, Fault, NotFound
+from trainshed.kube.faults import (
+    AlreadyExists,
+    BadRequest,
+    Conflict,
+    Fault,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Timeout,
+    in_leaving_namespace,
+)
 from trainshed.kube.objects import Object, text
 from trainshed.kube.owners import controller_of
 from trainshed.loop.keys import Key
 from trainshed.loop.outcome import Temporary
 from trainshed.loop.world import World
 
+REFUSALS: Final = (BadRequest, Forbidden, Invalid)
+"""What the server answers to what can be put right by changing the job, or somebody's rights."""
 _PLURALS: Final = {"Pod": "pods", "Service": "services"}
 _KEPT: Final = ("data", "rules", "roleRef", "subjects")
 """What is brought up to date in objects that pods stand on."""
@@ -35,10 +47,13 @@ async def create(family: Family, job: Object, obj: Object, world: World) -> None
             return  # an answer was lost on its way; the watch will tell
         if family is MPI and found is not None:
             raise _conflict(job, mpi.conflict(job, found, kind), world) from taken
-        _refused(family, job, obj, str(taken), world)
+        _refused(family, job, obj, taken, world)
         raise Temporary(str(taken)) from taken
+    except (Timeout, TimedOut, Disconnected) as late:
+        # It may be there all the same. The watch tells of it; should it not, the next look makes it.
+        raise Temporary(f"{kind.lower()} {name} may be there or not: {late}") from late
     except (Fault, Failure) as trouble:
-        _refused(family, job, obj, str(trouble), world)
+        _refused(family, job, obj, trouble, world)
         raise
     world.event(job, "Normal", *_made(family, obj))
 
@@ -56,9 +71,9 @@ async def delete(job: Object, obj: Object, world: World) -> None:
     world.event(job, "Normal", f"SuccessfulDelete{kind}", f"Deleted {kind.lower()}: {meta['name']}")
 
 
-async def mark(found: Mark, world: World) -> None:
+async def mark(job: Object, found: Mark, world: World) -> None:
     meta = found.pod["metadata"]
-    with suppress(NotFound):
+    with suppress(NotFound), world.telling(job):
         await world.patch(
             "pods", meta["name"], {"metadata": {"annotations": found.annotations}}, meta["namespace"]
         )
@@ -68,17 +83,19 @@ async def ensure(job: Object, ground: Sequence[Object], world: World) -> None:
     """Make what pods stand on, or bring it up to date; nothing at all while any of it is somebody else's."""
     found = [await _standing(job, wanted, world) for wanted in ground]
     for wanted, there in zip(ground, found, strict=True):
-        if there is None:
-            await world.create(wanted)
-        else:
-            await _update(wanted, there, world)
+        with _telling(job, wanted, world):
+            if there is None:
+                await world.create(wanted)
+            else:
+                await _update(wanted, there, world)
 
 
 async def limit(job: Object, role: Object, world: World) -> None:
     """Bring rights up to date if they were given; those of somebody else stay as they are."""
-    found = await _find(role, world)
-    if found is not None and not mpi.conflict(job, found, role["kind"]):
-        await _update(role, found, world)
+    with _telling(job, role, world):
+        found = await _find(role, world)
+        if found is not None and not mpi.conflict(job, found, role["kind"]):
+            await _update(role, found, world)
 
 
 def claim(job: Object, names: Iterable[str], world: World) -> None:
@@ -93,7 +110,8 @@ def claim(job: Object, names: Iterable[str], world: World) -> None:
 
 
 async def _standing(job: Object, wanted: Object, world: World) -> Object | None:
-    found = await _find(wanted, world)
+    with _telling(job, wanted, world):
+        found = await _find(wanted, world)
     if found is not None and _is_left_over(found, job, MPI.kind):
         # Its own end is near: an account that is used all the same would be taken from under the launcher.
         what = f'{wanted["kind"]} "{wanted["metadata"]["name"]}"'
@@ -101,6 +119,16 @@ async def _standing(job: Object, wanted: Object, world: World) -> Object | None:
     if found is not None and (words := mpi.conflict(job, found, wanted["kind"])):
         raise _conflict(job, words, world)
     return found
+
+
+@contextmanager
+def _telling(job: Object, wanted: Object, world: World) -> Iterator[None]:
+    """What the server refuses of the ground, as for pods: without it none can be made."""
+    try:
+        yield
+    except REFUSALS as refusal:
+        _refused(MPI, job, wanted, refusal, world)
+        raise
 
 
 async def _find(wanted: Object, world: World) -> Object | None:
@@ -143,7 +171,9 @@ def _made(family: Family, obj: Object) -> tuple[str, str]:
     return f"SuccessfulCreate{kind}", f"Created {what}: {name}"
 
 
-def _refused(family: Family, job: Object, obj: Object, why: str, world: World) -> None:
+def _refused(family: Family, job: Object, obj: Object, why: Exception, world: World) -> None:
+    if in_leaving_namespace(why):
+        return
     if _is_launcher(family, obj):
         world.event(job, "Warning", f"{family.kind}Failed", f"launcher pod created failed: {why}")
     else:

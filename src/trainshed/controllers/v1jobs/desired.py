@@ -127,7 +127,7 @@ def _unfinished(seen: Observed, known: Team, draft: Draft) -> Plan:
         _look_after(known, replica, draft, work, is_idle=is_idle)
     if not is_idle:
         work.deletes += (pod for pod in known.astray() if not podphases.is_leaving(pod))
-    draft.lack(work.refusals)
+    draft.lack([*work.refusals, *filter(None, [seen.refusal])])
     draft.count(work.counts)
     judging.judge(known.family, draft, Standing(known.replicas, work.counts, _first_worker_succeeded(known)))
     draft.explain(verdicts.first_failure(known))

@@ -21,6 +21,8 @@ class Observed:
     """Likewise."""
     now: datetime
     settings: Settings = DEFAULTS
+    refusal: str = ""
+    """Why the server would not have one of its pods, the last time it was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,11 @@ from trainshed.controllers.v1jobs.team import Team
 from trainshed.kinds.kubeflow.families import MPI, Family
 from trainshed.kinds.reading import entries, mapping, texts
 from trainshed.kube import names, owners
+from trainshed.kube.faults import unsupported
 from trainshed.kube.objects import Object, copied, text
 
 API_VERSION = "kubeflow.org/v1"
+_POLICIES = ("Always", "OnFailure", "Never", "ExitCode")
 
 
 def of(team: Team, replica: Replica, index: int) -> Object:
@@ -27,6 +29,7 @@ def of(team: Team, replica: Replica, index: int) -> Object:
         "spec": mapping(template, "spec"),
     }
     _check_name(replica, text(pod, "metadata", "name"))
+    _check_policy(family, replica)
     given = _containers(pod)
     pod["spec"]["restartPolicy"] = "Never" if replica.policy == "ExitCode" else replica.policy
     environment.furnish(job, family, team.replicas, replica, index, pod, team.settings, team.shared)
@@ -45,6 +48,13 @@ def _check_name(replica: Replica, name: str) -> None:
             f'replica type "{replica.type}" cannot be part of a pod\'s name and labels; rename it, '
             "in letters, digits and '-', or take it out"
         )
+
+
+def _check_policy(family: Family, replica: Replica) -> None:
+    """The server would refuse the pod as well, but it does not know all there are."""
+    if replica.policy not in _POLICIES:
+        field = f"spec.{family.replicas}[{replica.type}].restartPolicy"
+        raise CannotFurnish(str(unsupported(field, replica.policy, _POLICIES)))
 
 
 def _check_containers(replica: Replica, before: Counter[str], after: Counter[str]) -> None:

@@ -13,7 +13,7 @@ from trainshed.controllers.v1jobs import acting, desired, naming
 from trainshed.controllers.v1jobs.plan import Event, Observed, Plan
 from trainshed.controllers.v1jobs.settings import DEFAULTS, Settings
 from trainshed.kinds.kubeflow.families import FAMILIES, Family
-from trainshed.kube.faults import Fault, NotFound
+from trainshed.kube.faults import Fault, NotFound, in_leaving_namespace
 from trainshed.kube.objects import Object, text
 from trainshed.loop import efforts
 from trainshed.loop.controller import Controller, Watch, owner_keys
@@ -57,6 +57,8 @@ class Memory:
     """What its pods stand on, as it was written last."""
     rights: Object | None = None
     """Likewise, of its launcher; given with the ground, but limited whatever else happens."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Pods the server would not have, and why; under no name, what they stand on."""
 
 
 @dataclass(slots=True)
@@ -97,30 +99,55 @@ class Keeper:
             tuple(one for one in services if _carries(one, labels)),
             world.clock(),
             self.settings,
+            next(iter(self.memories[uid].refused.values()), ""),
         )
 
     async def _carry_out(self, plan: Plan, job: Object, world: World) -> None:
         """The status comes last, but it is written whatever became of the rest."""
         if plan.expires:
-            await self._expire(job, world)
+            with world.telling(job):
+                await self._expire(job, world)
         trouble = await self._act(plan, job, world)
         if plan.status is not None:
-            job = await world.write_status({**job, "status": plan.status})
+            with world.telling(job):
+                job = await world.write_status({**job, "status": plan.status})
         self._tell(plan.events, job, world)
         if trouble is not None:
             raise trouble
 
     async def _act(self, plan: Plan, job: Object, world: World) -> Exception | None:
+        self.memories[job["metadata"]["uid"]].refused.clear()
         try:
-            await self._prepare(plan, job, world)
+            await self._stand(plan, job, world)
             deletes = (acting.delete(job, obj, world) for obj in plan.deletes)
             free = (obj for obj in plan.creates if acting.is_free(job, obj, world))
-            creates = (acting.create(self.family, job, obj, world) for obj in free)
-            marks = (acting.mark(found, world) for found in plan.marks)
+            creates = (self._create(job, obj, world) for obj in free)
+            marks = (acting.mark(job, found, world) for found in plan.marks)
             await efforts.all_of((*deletes, *creates, *marks))
         except (Temporary, Fault, Failure) as trouble:
             return trouble
         return None
+
+    async def _create(self, job: Object, obj: Object, world: World) -> None:
+        """What the server finds wrong with a pod is for the job to say: it may have to be changed."""
+        try:
+            await acting.create(self.family, job, obj, world)
+        except acting.REFUSALS as refusal:
+            if obj["kind"] == "Pod":
+                self._remember(job, obj["metadata"]["name"], refusal)
+            raise
+
+    async def _stand(self, plan: Plan, job: Object, world: World) -> None:
+        """What the server refuses of the ground keeps pods from being made, too."""
+        try:
+            await self._prepare(plan, job, world)
+        except acting.REFUSALS as refusal:
+            self._remember(job, "", refusal)
+            raise
+
+    def _remember(self, job: Object, pod: str, refusal: Fault) -> None:
+        if not in_leaving_namespace(refusal):
+            self.memories[job["metadata"]["uid"]].refused[pod] = str(refusal)
 
     async def _prepare(self, plan: Plan, job: Object, world: World) -> None:
         """One after the other; what was written so before need not be looked at again."""

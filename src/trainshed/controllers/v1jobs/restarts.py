@@ -52,13 +52,17 @@ def words(
     family: Family, job: Object, pods: Sequence[Object], restart: Restart, known: Sequence[Replica] = ()
 ) -> str:
     """`restart 4 of 6: rank 0 of 3 (master-0) exited 2: …`; of the whole job, as its limit counts them."""
-    limit = policies.read(family, job).backoff_limit or 0
-    number = sum(map(_number, pods))
-    which = f"restart {min(number, limit)} of {limit}" if limit > 0 else f"restart {number}"
+    limit, number = _limit(family, job), total(family, job, pods)
+    which = f"restart {number} of {limit}" if limit > 0 else f"restart {number}"
     who = places.who(family, job, known or replicas.read(family, job), restart.pod)
     return f"{which}: {who}{restart.ended.where} {restart.ended.how}"
 
 
-def _number(pod: Object) -> int:
-    """Of the pod's latest restart, or of the one to come."""
-    return podstates.restarts(pod) + podstates.is_restarting(pod)
+def total(family: Family, job: Object, pods: Iterable[Object]) -> int:
+    """Of the whole job, those to come too, but none beyond its limit: it fails instead."""
+    limit, begun = _limit(family, job), sum(map(podstates.restarts_begun, pods))
+    return min(begun, limit) if limit > 0 else begun
+
+
+def _limit(family: Family, job: Object) -> int:
+    return policies.read(family, job).backoff_limit or 0

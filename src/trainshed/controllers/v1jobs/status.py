@@ -156,6 +156,12 @@ class Draft:
         return {**count.stated(), "selector": naming.selector(self.family, self.job, type)}
 
 
+def lacking(message: str) -> str:
+    """What `Draft.lack` has said in the message of a condition, if anything."""
+    _, said, whys = message.partition(_LACKING)
+    return f"{said}{whys}".strip()
+
+
 def _without_active(count: Object) -> Object:
     return {name: value for name, value in count.items() if name != "active"}
 

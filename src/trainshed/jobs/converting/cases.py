@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainshed.controllers.v1jobs import naming
-from trainshed.jobs.converting import converting, probe, topology
+from trainshed.jobs.converting import commands, converting, probe, topology
 from trainshed.jobs.converting.topology import Member, Topology
 from trainshed.kinds.kubeflow.families import MPI, TENSORFLOW, Family
 from trainshed.kinds.reading import entries, mapping
@@ -28,6 +28,11 @@ class Case:
     topology: Topology
 
     @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.family.kind}/{text(self.job, 'metadata', 'name')}"
+
+    @property
     def members(self) -> list[Member]:
         every = [member for group in self.topology.groups for member in group.members]
         return [member for member in every if self.family is not MPI or member[0] == "Launcher"]
@@ -36,6 +41,12 @@ class Case:
     def fails_at_once(self) -> bool:
         """Does any failure end it? Then that can be compared, too."""
         return all(part.policy in ("Never", "ExitCode") for part in self.topology.parts)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Variables that are left to torchrun."""
+        template, named = self.topology.groups[0].part.template, self.family.container
+        return commands.held(self.topology, _main(template, named))
 
     def old_host(self, member: Member, namespace: str) -> str:
         name = naming.member(self.family, text(self.job, "metadata", "name"), *member)
@@ -82,6 +93,8 @@ def before(found: Case, namespace: str, code: int) -> Object:
         probes = found.family is not MPI or type == "Launcher"
         bare = _bare(mapping(replica, "template"), named, _settings(found, hosts, code) if probes else None)
         replica["template"] = bare
+        if replica.get("restartPolicy") == "Always":  # it would never end, as is told when it is converted
+            replica["restartPolicy"] = "OnFailure"
     return job
 
 
@@ -126,16 +139,21 @@ def _probe_runtime(found: Case, spec: Object, settings: list[Object]) -> None:
 
 def _bare(template: Object, main: str, settings: list[Object] | None) -> Object:
     """Only the container that trains, with the probe in it where `settings` are given."""
-    containers = entries(template, "spec", "containers")
-    named = [container for container in containers if text(container, "name") == main] or containers
+    whole = _main(template, main)
     kept = ("name", "image", "ports", "command", "args")
-    container = {name: named[0][name] for name in kept if name in named[0]}
-    container["env"] = _simple(entries(named[0], "env"))
+    container = {name: whole[name] for name in kept if name in whole}
+    container["env"] = _simple(entries(whole, "env"))
     if settings is not None:
         container["command"], container["env"] = ["python3", "-c", PROBE], [*container["env"], *settings]
         container.pop("args", None)
     notes = mapping(template, "metadata", "annotations")  # some of them are for the operator
     return {"metadata": {"annotations": notes}, "spec": {"containers": [container]}}
+
+
+def _main(template: Object, name: str) -> Object:
+    """The container that trains: the one of that name, else the first."""
+    containers = entries(template, "spec", "containers")
+    return next((one for one in containers if text(one, "name") == name), containers[0])
 
 
 def _simple(variables: Sequence[Object]) -> list[Object]:

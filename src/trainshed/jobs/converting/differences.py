@@ -30,6 +30,7 @@ def tell(job: Topology, spec: Object, clean: str, findings: Findings) -> None:
     if job.is_single and job.family in (PYTORCH, XGBOOST, JAX):
         _tell_port(job, findings)
     _tell_end(job, clean, findings)
+    _tell_unknown(job, findings)
     if job.family is PYTORCH:
         _tell_processes(job, spec, findings)
 
@@ -83,6 +84,15 @@ def _tell_end(job: Topology, clean: str, findings: Findings) -> None:
         findings.changed(path, "the job is complete when all pods have ended well; in v1 when the Master has")
 
 
+def _tell_unknown(job: Topology, findings: Findings) -> None:
+    """TFJobs may have types of any name; those nobody knows run, and v1 never asks what became of them."""
+    for part in job.parts:
+        if part.type not in job.family.types:
+            why = f"a pod of {part.type} that fails for good fails the job; v1 takes no notice of the type"
+            advice = f"name one of {', '.join(job.family.types)}"
+            findings.changed(("spec", job.family.replicas, part.key), why, advice)
+
+
 def _tell_processes(job: Topology, spec: Object, findings: Findings) -> None:
     """Where nobody says how many processes there are: v1 leaves it to torchrun."""
     pod = mapping(job.groups[0].part.template, "spec")
@@ -100,8 +110,9 @@ def _tell_processes(job: Topology, spec: Object, findings: Findings) -> None:
 
 def tell_of_mpi(job: Topology, launcher: Pod, policy: Object, findings: Findings) -> None:
     path = ("spec", MPI.replicas)
-    why = "the launcher reaches its workers by ssh instead of kubectl exec, so their image needs sshd"
-    findings.changed(path, why)
+    if not job.trainer.part.is_job:
+        why = "the launcher reaches its workers by ssh instead of kubectl exec, so their image needs sshd"
+        findings.changed(path, why)
     users = [dig(place, "securityContext", "runAsUser") for place in (launcher.spec, launcher.main)]
     if any(user not in (None, 0) for user in users) and text(policy, "sshAuthMountPath") == "/root/.ssh":
         why = "the ssh keys are mounted at /root/.ssh, and another user looks for them at home"

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from trainshed.controllers.v1jobs import elastic
-from trainshed.controllers.v1jobs.mpi.names import computes
 from trainshed.jobs.converting import variables
 from trainshed.jobs.converting.parcels import Parcel
 from trainshed.jobs.converting.pods import NO_EFFECT
@@ -169,12 +168,11 @@ def _mpi(spec: Parcel, raw: Object, job: Topology, found: Options) -> None:
             spec.needless("there are no workers to reach", name)
     # Fields of kubeflow.org/v2beta1, which has the same kind.
     path = spec.take("sshAuthMountPath")
-    launches = spec.take("runLauncherAsWorker")
-    joins = len(job.groups) > 1 and computes(job.trainer.part.template)
+    spec.take("runLauncherAsWorker")
     found.policy = {
         "mpiImplementation": "OpenMPI",
         "sshAuthMountPath": path if isinstance(path, str) and path else "/root/.ssh",
-        "runLauncherAsNode": launches is True or joins,
+        "runLauncherAsNode": len(job.groups) > 1 and variables.joins(job.trainer.part, raw),
     }
     _told_of_mpi(spec)
 

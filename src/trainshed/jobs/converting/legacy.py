@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,7 +26,7 @@ from trainshed.jobs.converting.parcels import Parcel, Path
 from trainshed.jobs.converting.runpolicies import RunPolicy
 from trainshed.jobs.converting.runtimes import Crew
 from trainshed.jobs.converting.topology import Group, Topology
-from trainshed.kinds.kubeflow.families import MPI, PYTORCH, TENSORFLOW, Family
+from trainshed.kinds.kubeflow.families import MPI, TENSORFLOW, Family
 from trainshed.kinds.reading import entries, mapping
 from trainshed.kinds.scheduling.gangs import MINIMUM as GANG_MINIMUM
 from trainshed.kinds.trainer import templates
@@ -85,6 +85,7 @@ def _draft(family: Family, job: Object, findings: Findings) -> Draft:
     policy = runpolicies.taken(spec, found.total)
     _take_parts(spec, family, job)
     crews = tuple(_crew(found, group, raw, options, policy, findings) for group in found.groups)
+    _label(found, crews, findings)
     spec.close(_UNKNOWN)
     whole.close(_UNKNOWN)
     differences.tell(found, raw, policy.clean, findings)
@@ -109,23 +110,39 @@ def _crew(
     place: Path = ("spec", job.family.replicas, group.part.key)
     path: Path = (*place, "template")
     pod = pods.converted(group.part.template, path, options.main, findings)
-    pods.equip(pod, variables.of(job, group, raw), _held(job, pod, options), findings, path)
-    pods.keep_labels(pod, _marks(job, group), findings, path)
+    pods.equip(job.family, pod, variables.of(job, group, raw), _held(job, pod, options), findings, path)
     if policy.priority:
         pod.spec.setdefault("priorityClassName", policy.priority)
     least = policy.least if policy.least is not None else options.least
     if least is not None and not (job.is_single and options.policy.get("elasticPolicy")):
         meta = pod.template.setdefault("metadata", {})
         meta["annotations"] = {**mapping(meta, "annotations"), GANG_MINIMUM: str(least)}
-    return Crew(group, pod, restarts.settled(group.part.policy, policy.limit, place, findings))
+    return Crew(group, pod, _restarts(job, group, policy, place, findings))
+
+
+def _restarts(
+    job: Topology, group: Group, policy: RunPolicy, place: Path, findings: Findings
+) -> restarts.Restarts:
+    part = group.part
+    if part.is_job and part.policy in ("OnFailure", "Never", "ExitCode"):
+        return restarts.kept(part.policy, policy.limit)
+    limit = None if any(other.is_job for other in job.parts) else policy.limit  # it is that of the Job
+    return restarts.settled(part.policy, limit, place, findings, is_alone=job.is_single)
 
 
 def _held(job: Topology, pod: pods.Pod, options: Options) -> tuple[str, ...]:
     """Variables the main container gets from elsewhere: from the runtime's policy, or from torchrun."""
     if not job.is_single:
         return ()
-    launched = variables.RENDEZVOUS if job.family is PYTORCH and commands.is_torchrun(pod.main) else ()
-    return (*frameworks.of(job.family).reserved, *options.held, *launched)
+    return (*frameworks.of(job.family).reserved, *options.held, *commands.held(job, pod.main))
+
+
+def _label(job: Topology, crews: Sequence[Crew], findings: Findings) -> None:
+    """What some pods' placement asks for, all have to have: they may want to be near others."""
+    asked = list(dict.fromkeys(name for crew in crews for name in pods.asked(crew.pod)))
+    for crew in crews:
+        path = ("spec", job.family.replicas, crew.group.part.key, "template")
+        pods.keep_labels(crew.pod, asked, _marks(job, crew.group), findings, path)
 
 
 def _marks(job: Topology, group: Group) -> dict[str, str]:

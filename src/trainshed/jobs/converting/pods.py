@@ -10,11 +10,13 @@ from typing import Final
 from trainshed.controllers.v1jobs import naming
 from trainshed.jobs.converting.findings import Findings
 from trainshed.jobs.converting.parcels import Parcel, Path, says_something
+from trainshed.kinds.kubeflow.families import MPI, TENSORFLOW, Family
 from trainshed.kinds.reading import entries, mapping, sequence
 from trainshed.kinds.trainer import templates
 from trainshed.kube.objects import JSON, Object, copied, text
 
 NO_EFFECT: Final = "had no effect in v1 either"
+_NAMED: Final = "a JobSet gives each of its pods a host name and a domain of its own"
 _KEPT_METADATA: Final = ("labels", "annotations", "finalizers")
 _SELECTING: Final = ("affinity", "topologySpreadConstraints")
 
@@ -44,6 +46,8 @@ def converted(template: Object, path: Path, main: str, findings: Findings) -> Po
     if meta := _metadata(parcel):
         made["metadata"] = meta
     parcel.needless(f"{NO_EFFECT}: the replica's own restartPolicy counts", "spec", "restartPolicy")
+    for name in ("hostname", "subdomain"):
+        parcel.lost(_NAMED, "reach pods by the names they have now", "spec", name)
     made["spec"] = parcel.take("spec")
     parcel.close("a pod template has no such field")
     containers = entries(made["spec"], "containers")
@@ -99,16 +103,30 @@ def clashes(template: Object, main: str) -> bool:
 
 
 def equip(
-    pod: Pod, variables: Sequence[Object], reserved: Sequence[str], findings: Findings, path: Path
+    family: Family,
+    pod: Pod,
+    variables: Sequence[Object],
+    reserved: Sequence[str],
+    findings: Findings,
+    path: Path,
 ) -> None:
-    """The variables, in all containers; in the main one without those that the runtime's policy sets."""
+    """The variables, where v1 sets them; the main container goes without those of the runtime's policy."""
     for index, container in enumerate(entries(pod.spec, "containers")):
+        if not _is_told(family, pod, container):
+            continue
         held = reserved if container is pod.main else ()
         given = [found for found in variables if text(found, "name") not in held]
         place = (*path, "spec", "containers", index, "env")
         own = _own(container, {text(found, "name") for found in variables} | set(held), findings, place)
         if own or given:
             container["env"] = own + copied(given)
+
+
+def _is_told(family: Family, pod: Pod, container: Object) -> bool:
+    """All containers are, but of a TFJob only the one that trains and of an MPIJob only the first."""
+    if family is MPI:
+        return container is entries(pod.spec, "containers")[0]
+    return family is not TENSORFLOW or container is pod.main
 
 
 def _own(container: Object, taken: set[str], findings: Findings, path: Path) -> list[Object]:
@@ -154,19 +172,22 @@ _REFERENCE: Final = re.compile(r"(?<!\$)\$\(([^()$]+)\)")
 # --- labels -------------------------------------------------------------------------------------------------
 
 
-def keep_labels(pod: Pod, marks: dict[str, str], findings: Findings, path: Path) -> None:
-    """Give pods those of v1's labels that their own rules of placement ask for."""
-    wanted = [name for field in _SELECTING for name in _asked(pod.spec.get(field))]
-    for name in dict.fromkeys(wanted):
-        if name in marks:
-            meta = pod.template.setdefault("metadata", {})
-            meta["labels"] = {**mapping(meta, "labels"), name: marks[name]}
-        else:
-            findings.changed(
-                (*path, "spec"),
-                f'pods do not have the label "{name}" their placement asks for',
-                _OTHER_LABELS,
-            )
+def asked(pod: Pod) -> list[str]:
+    """Those of v1's labels that a pod's rules of placement speak of."""
+    return list(dict.fromkeys(name for field in _SELECTING for name in _asked(pod.spec.get(field))))
+
+
+def keep_labels(
+    pod: Pod, wanted: Sequence[str], marks: dict[str, str], findings: Findings, path: Path
+) -> None:
+    """Give pods those of v1's labels that are wanted, as far as they can have them."""
+    if given := {name: marks[name] for name in wanted if name in marks}:
+        meta = pod.template.setdefault("metadata", {})
+        meta["labels"] = {**mapping(meta, "labels"), **given}
+    for name in asked(pod):
+        if name not in marks:
+            why = f'pods do not have the label "{name}" their placement asks for'
+            findings.changed((*path, "spec"), why, _OTHER_LABELS)
 
 
 _OTHER_LABELS: Final = "use jobset.sigs.k8s.io/replicatedjob-name or batch.kubernetes.io/job-completion-index"

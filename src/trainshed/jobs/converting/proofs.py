@@ -22,8 +22,6 @@ SIZES: Final = ("WORLD_SIZE", "PET_NNODES", "NUM_PROCESSES", "PADDLE_NNODES", "D
 _ENDED: Final = (128 + 15, 128 + 9)
 """The codes of programs that are ended because their job has failed."""
 _OWN: Final = ("POD_IP_DUMMY",)
-_TORCHRUNS: Final = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
-"""What torchrun sets for its processes, so that jobs that start it need not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +65,12 @@ class Proof:
     rows: tuple[Row, ...]
     faults: tuple[str, ...] = ()
     """Of the job as a whole."""
+    skipped: str = ""
+    """Why it was not tried at all."""
 
     @property
     def holds(self) -> bool:
+        """Was nothing found that speaks against it?"""
         return not self.faults and not any(row.faults for row in self.rows)
 
 
@@ -107,7 +108,7 @@ def compare(found: Case, namespace: str, old: Run, new: Run) -> Proof:
         found.family is MXNET and found.topology.part("Scheduler") is None
     )  # as is told when converted
     faults = [f"v1 ended {old.end}, the TrainJob {new.end}"] if old.end != new.end and not is_endless else []
-    return Proof(f"{found.family.kind}/{text(found.job, 'metadata', 'name')}", rows, tuple(faults))
+    return Proof(found.name, rows, tuple(faults))
 
 
 def compare_failure(found: Case, old: Run, new: Run, code: int) -> list[str]:
@@ -184,9 +185,9 @@ def _faults(found: Case, namespace: str, was: Report, now: Report) -> Iterator[s
     for name, value in was.variables.items():
         wanted = _normal(_translated(found, namespace, name, value, was, now))
         given = now.variables.get(name)
-        if name in _OWN or (given is None and name in _TORCHRUNS and "PET_NODE_RANK" in now.variables):
+        if name in _OWN or (given is None and name in found.held):
             continue
-        if name == "PET_NPROC_PER_NODE" and value == "auto":
+        if name == "PET_NPROC_PER_NODE" and not value.isdecimal():
             continue  # it is chosen by the resources, as is told when it is converted
         if _normal(given) != wanted:
             yield f"{name} {value!r} became {given!r}"

@@ -29,8 +29,8 @@ class Restarts:
         return self.pod_policy == "OnFailure" and not self.job
 
 
-def settled(policy: str, limit: int | None, path: Path, findings: Findings) -> Restarts:
-    """`path` is that of the replica."""
+def settled(policy: str, limit: int | None, path: Path, findings: Findings, *, is_alone: bool) -> Restarts:
+    """`path` is that of the replica; `is_alone` says that one Job makes all pods and counts for them."""
     place = (*path, "restartPolicy")
     match policy:
         case "Never":
@@ -38,10 +38,17 @@ def settled(policy: str, limit: int | None, path: Path, findings: Findings) -> R
         case "ExitCode":
             return _by_exit_code(limit, place, findings)
         case "OnFailure" | "Always":
-            return _on_failure(policy, limit, place, findings)
+            return _on_failure(policy, limit, place, findings, is_alone)
     why = f'"{policy}" is no restart policy: pods are not restarted'
     findings.lost(place, why, "name OnFailure, Never, Always or ExitCode")
     return _never(limit, findings)
+
+
+def kept(policy: str, limit: int | None) -> Restarts:
+    """Of a Job: with what it has."""
+    return Restarts(
+        "OnFailure" if policy == "OnFailure" else "Never", {} if limit is None else {"backoffLimit": limit}
+    )
 
 
 def _never(limit: int | None, findings: Findings) -> Restarts:
@@ -50,7 +57,7 @@ def _never(limit: int | None, findings: Findings) -> Restarts:
     return Restarts("Never", {"backoffLimit": 0})
 
 
-def _on_failure(policy: str, limit: int | None, place: Path, findings: Findings) -> Restarts:
+def _on_failure(policy: str, limit: int | None, place: Path, findings: Findings, is_alone: bool) -> Restarts:
     if policy == "Always":
         why = "Jobs do not restart what has succeeded: a pod that ends well has ended"
         findings.changed(place, f"Always is OnFailure: {why}; in v1 such a job never completed")
@@ -58,10 +65,12 @@ def _on_failure(policy: str, limit: int | None, place: Path, findings: Findings)
         why = f"v1 restarts containers without end, here the restart number {DEFAULT_LIMIT} fails the job"
         findings.changed(place, why, _MORE)
         return Restarts()
-    if limit == DEFAULT_LIMIT:
+    if not is_alone and limit > 1:  # with less, the first restart of any pod is one too many in both
+        why = "each Job of the JobSet counts the restarts of its own pods; v1 those of all pods together"
+        findings.changed(_LIMIT, why, "take a smaller one if the sum matters")
+    elif limit == DEFAULT_LIMIT:
         findings.needless(_LIMIT, f"{DEFAULT_LIMIT} is what Jobs have by default, counted as in v1")
-        return Restarts()
-    return Restarts("OnFailure", {"backoffLimit": limit})
+    return Restarts() if limit == DEFAULT_LIMIT else Restarts("OnFailure", {"backoffLimit": limit})
 
 
 def _by_exit_code(limit: int | None, place: Path, findings: Findings) -> Restarts:

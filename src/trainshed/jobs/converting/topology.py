@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from trainshed.controllers.v1jobs import replicas
 from trainshed.kinds.jobset import labels
-from trainshed.kinds.kubeflow.families import MPI, MXNET, PADDLE, PYTORCH, TENSORFLOW, XGBOOST, Family
+from trainshed.kinds.kubeflow.families import (
+    LATER_MPI,
+    MPI,
+    MXNET,
+    PADDLE,
+    PYTORCH,
+    TENSORFLOW,
+    XGBOOST,
+    Family,
+)
 from trainshed.kinds.reading import mapping
 from trainshed.kinds.trainer import templates
 from trainshed.kube.objects import Object, copied, text
@@ -35,6 +44,8 @@ class Part:
     policy: str
     port: int
     template: Object
+    is_job: bool = False
+    """Is its pod made by a Job already? That is so with the launcher of a later MPIJob, which goes by ssh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +126,14 @@ class Topology:
 def parts(family: Family, job: Object) -> tuple[Part, ...]:
     """All types of replicas with their defaults, the one that leads first."""
     given = mapping(job, "spec", family.replicas)
-    return tuple(_part(family, replica, given) for replica in replicas.read(family, job))
+    found = tuple(_part(family, replica, given) for replica in replicas.read(family, job))
+    is_later = family is MPI and text(job, "apiVersion") == LATER_MPI
+    return tuple(_as_job(part, given) if is_later and part.type == "Launcher" else part for part in found)
+
+
+def _as_job(launcher: Part, given: Mapping[str, Object]) -> Part:
+    """Its restart policy is another where none is said."""
+    return replace(launcher, policy=text(given, launcher.key, "restartPolicy") or "OnFailure", is_job=True)
 
 
 def _part(family: Family, replica: replicas.Replica, given: Mapping[str, Object]) -> Part:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trainshed.jobs import kustomizing, manifests
@@ -24,6 +24,8 @@ class Source:
     file: Path | None
     """Where it stands; None for what is not in a file of its own."""
     content: str
+    flaw: str = ""
+    """Why a file among others could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,18 @@ def _files(place: Path) -> Iterator[Source]:
     if not found:
         raise CannotRead(f"there are no {', '.join(SUFFIXES)} files in {place}")
     for file in found:
-        target = file.relative_to(place) if place.is_dir() else Path(file.name)
-        yield Source(str(file), target, file, _content(str(file)))
+        if place.is_dir():
+            yield _among(file, file.relative_to(place))
+        else:
+            yield Source(str(file), Path(file.name), file, _content(str(file)))
+
+
+def _among(file: Path, target: Path) -> Source:
+    """One that cannot be read keeps no other from its turn."""
+    try:
+        return Source(str(file), target, file, _content(str(file)))
+    except CannotRead as error:
+        return Source(str(file), target, file, "", str(error).replace(f"{file} is", "it is"))
 
 
 def _content(file: str) -> str:
@@ -70,18 +82,33 @@ def _content(file: str) -> str:
 
 
 def others(place: Path) -> list[Path]:
-    """The files of a folder that are no manifests, below it."""
+    """The files of a folder that are no manifests, below it; not the history of a repository."""
     found = (path for path in place.rglob("*") if path.is_file() and path.suffix not in SUFFIXES)
-    return sorted(path.relative_to(place) for path in found)
+    below = (path.relative_to(place) for path in found)
+    return sorted(path for path in below if ".git" not in path.parts)
 
 
 def convert(sources: Sequence[Source]) -> tuple[list[Converted], list[Finding]]:
     """The results and all findings; what concerns several comes last."""
-    found = [Converted(source, texts.convert(source.content, source.origin)) for source in sources]
-    findings = [finding for one in found for finding in one.result.findings]
+    found = [Converted(source, _converted(source)) for source in sources]
+    findings = [_placed(finding, one.source) for one in found for finding in one.result.findings]
     before = [document for one in found for document in one.result.given]
     after = [document for one in found for document in one.result.documents]
     return found, [*findings, *converting.namesakes(before, after)]
+
+
+def _converted(source: Source) -> Text:
+    if source.flaw:
+        return Text("", (), (Finding("not converted", source.origin, "", source.flaw),), 0)
+    return texts.convert(source.content, source.origin)
+
+
+def _placed(finding: Finding, source: Source) -> Finding:
+    """What has no name is found by its file."""
+    is_named = "/" in finding.object and not finding.object.endswith("/?")
+    if is_named or finding.object == source.origin:
+        return finding
+    return replace(finding, object=f"{source.origin}: {finding.object}")
 
 
 def joined(results: Sequence[Text]) -> str:

@@ -17,7 +17,7 @@ from trainshed.controllers.v1jobs.environment.pytorch import rendezvous
 from trainshed.controllers.v1jobs.mpi.names import computes
 from trainshed.controllers.v1jobs.replicas import Replica
 from trainshed.jobs.converting import topology as topologies
-from trainshed.jobs.converting.topology import Group, Topology
+from trainshed.jobs.converting.topology import Group, Part, Topology
 from trainshed.kinds.core.environment import variable
 from trainshed.kinds.jobset import labels
 from trainshed.kinds.kubeflow.families import JAX, MPI, MXNET, PADDLE, PYTORCH, TENSORFLOW, XGBOOST
@@ -31,7 +31,7 @@ INDEX: Final = "JOB_COMPLETION_INDEX"
 
 
 def of(job: Topology, group: Group, spec: Object) -> list[Object]:
-    """For all containers of the group's pods."""
+    """For the containers of the group's pods."""
     found = _BY_KIND[job.family.kind](job, group, spec)
     if topologies.is_reference(job.name) and any(job.name in str(item.get("value")) for item in found):
         return [_field(topologies.GENERATED, f"metadata.labels['{labels.JOBSET_NAME}']"), *found]
@@ -227,9 +227,14 @@ def _indexed(name: str, config: JSON, group: Group) -> list[Object]:
     return [*before, variable(name, written)]
 
 
+def joins(launcher: Part, spec: Object) -> bool:
+    """Does a launcher compute, too? In v1 one with GPUs does; later ones are told."""
+    return spec.get("runLauncherAsWorker") is True or (not launcher.is_job and computes(launcher.template))
+
+
 def _mpi(job: Topology, group: Group, spec: Object) -> list[Object]:
     """A launcher that does not compute must not hold the GPUs of its node."""
-    if group.part.type != "Launcher" or computes(group.part.template):
+    if group.part.type != "Launcher" or joins(group.part, spec):
         return []
     return [variable("NVIDIA_VISIBLE_DEVICES", ""), variable("NVIDIA_DRIVER_CAPABILITIES", "")]
 

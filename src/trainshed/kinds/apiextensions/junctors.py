@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainshed.kinds.apiextensions import shapes
 from trainshed.kube.faults import FieldError, forbidden, required
 from trainshed.kube.objects import JSON, Object
 
@@ -50,6 +51,9 @@ def _branch(path: str, branch: Object, home: str, structure: JSON) -> Iterator[F
     """One branch, its own branches, and what it says of parts; every part must be known to the structure."""
     if not isinstance(structure, dict):
         yield required(home, f"because it is defined in {path}")
+        return
+    if misshapen := list(shapes.errors(path, branch)):
+        yield from misshapen
         return
     for word, why in _FORBIDDEN.items():
         if branch.get(word):

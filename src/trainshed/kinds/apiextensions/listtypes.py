@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainshed.kinds.reading import texts
 from trainshed.kube.faults import FieldError, forbidden, invalid, required, unsupported
 from trainshed.kube.objects import JSON, Object
 
@@ -66,7 +67,7 @@ def _map_key(path: str, keys: list[JSON], key: str, items: Object) -> Iterator[F
     if found.get("type") in ("array", "object"):
         yield invalid(f"{where}.type", "object", f"must be a scalar type if parent array's {_LIST} is map")
     listed = f"this property is in {_KEYS}, so it"
-    if key not in (items.get("required") or ()) and "default" not in found:
+    if key not in texts(items, "required") and "default" not in found:
         yield required(f"{where}.default", f"{listed} must have a default or be a required property")
     if found.get("nullable") is True:
         yield forbidden(f"{where}.nullable", f"{listed} cannot be nullable")

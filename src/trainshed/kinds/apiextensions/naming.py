@@ -55,6 +55,12 @@ _ESTABLISHED: Object = {
     "reason": "InitialNamesAccepted",
     "message": "the initial names have been accepted",
 }
+TERMINATING: Object = {
+    "type": "Terminating",
+    "status": "True",
+    "reason": "InstanceDeletionInProgress",
+    "message": "CustomResource deletion is in progress",
+}
 _NOT_ACCEPTED: Object = {
     "type": "Established",
     "status": "False",

@@ -48,10 +48,11 @@ def _form(path: str, rule: Object) -> Iterator[FieldError]:
 def _expressions(path: str, rule: Object, shape: Schema) -> Iterator[FieldError]:
     from trainshed.kube import cel  # here: a start need not wait for it
 
-    if why := cel.check(text(rule, "rule"), shape):
+    optional = rule.get("optionalOldSelf") is True
+    if why := cel.check(text(rule, "rule"), shape, optional_old=optional):
         yield invalid(f"{path}.rule", rule, why)
     words = text(rule, "messageExpression").strip()
-    if words and (why := cel.check(words, shape)):
+    if words and (why := cel.check_message(words, shape, optional_old=optional)):
         yield invalid(f"{path}.messageExpression", rule, f"messageExpression {why}")
 
 

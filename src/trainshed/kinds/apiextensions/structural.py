@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from trainshed.kinds.apiextensions import junctors, listtypes, rules
+from trainshed.kinds.apiextensions import junctors, listtypes, rules, shapes
 from trainshed.kinds.checks import Errors
 from trainshed.kinds.reading import mapping
 from trainshed.kube import patterns, schema
@@ -22,12 +22,6 @@ _UNTYPED = {
     "root": "must not be empty at the root",
     "item": "must not be empty for specified array items",
     "field": "must not be empty for specified object fields",
-}
-_SHAPES: dict[str, tuple[type, ...]] = {
-    "properties": (dict,),
-    "items": (dict, list),
-    "additionalProperties": (dict, bool),
-    "type": (str,),
 }
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 _AT_ROOT_WITH_STATUS = frozenset({
@@ -69,9 +63,9 @@ def _node(path: str, source: JSON, level: Level, uncorrelated: str | None) -> It
     if not isinstance(source, dict):
         yield invalid(path, source, "must be an object")
         return
-    for word, types in _SHAPES.items():
-        if source.get(word) is not None and not isinstance(source[word], types):
-            yield invalid(f"{path}.{word}", source[word], "is not what an OpenAPI schema has here")
+    if misshapen := list(shapes.errors(path, source)):
+        yield from misshapen
+        return
     yield from _type(path, source, level)
     yield from _words(path, source)
     yield from listtypes.errors(path, source)

@@ -14,6 +14,8 @@ from trainshed.kube import names
 from trainshed.kube.faults import invalid, required
 from trainshed.kube.objects import Object, dig, text
 
+NOT_ALLOWED: Final = "NotAllowed"
+"""Reason of the events by which our controllers tell what they may not do."""
 _MOST_LETTERS: Final = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
 _UNSET: Final = ("firstTimestamp", "lastTimestamp", "count")
 _FIXED: Final = (

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final, NamedTuple
 
+from trainshed.kinds.core import imagefiles
+from trainshed.kinds.core.heartbeats import NODE_NOT_READY, STARTABLE
 from trainshed.kinds.reading import entries, mapping, number
 from trainshed.kube import ages, conditions, verdicts
 from trainshed.kube.objects import Object, dig, text
@@ -14,7 +16,6 @@ from trainshed.kube.objects import Object, dig, text
 _STARTING = ("ContainerCreating", "PodInitializing")
 """Waiting that is part of every start, unless the agent adds what it is waiting for."""
 _CRASHED = "CrashLoopBackOff"
-_ENDINGS: Final = (signal.SIGTERM, signal.SIGKILL)
 
 
 class Ended(NamedTuple):
@@ -35,6 +36,21 @@ class Waiting(NamedTuple):
     why: str
 
 
+class GoingBefore(NamedTuple):
+    """A container that runs, and has to be through or up before the others start."""
+
+    name: str
+    since: str
+    is_sidecar: bool
+
+    @property
+    def words(self) -> str:
+        """The time of its start, not its age: words that change all the time are news all the time."""
+        if self.is_sidecar:
+            return f"sidecar {self.name} has not started up since {self.since}"
+        return f"init container {self.name} has been running since {self.since}"
+
+
 Digest = tuple[Ended | None, Waiting | None, bool, int]
 HEALTHY: Final[Digest] = (None, None, False, 0)
 
@@ -43,13 +59,15 @@ HEALTHY: Final[Digest] = (None, None, False, 0)
 
 
 def bad_end(pod: Object) -> Ended | None:
-    """The first container that failed, now or before its last restart."""
+    """The first container that failed, now or before its last restart.
+
+    Where the pod itself says why it was ended, that is why its containers were.
+    """
+    has_failed = text(pod, "status", "phase") == "Failed" and not text(pod, "metadata", "deletionTimestamp")
     found = sorted(_bad_ends(pod))
-    if found:
-        return found[0]
-    if text(pod, "status", "phase") == "Failed" and not text(pod, "metadata", "deletionTimestamp"):
-        return _failed_whole(pod)
-    return None
+    if has_failed and (not found or text(pod, "status", "reason")):
+        return _failed_whole(pod, max((end.at for end in found), default=""))
+    return found[0] if found else None
 
 
 def _bad_ends(pod: Object) -> Iterator[Ended]:
@@ -78,35 +96,36 @@ def _terminated(status: Object) -> Object:
 
 
 def _ended(pod: Object, status: Object, end: Object, *, is_init: bool) -> Ended:
-    name = text(status, "name")
+    name, message = text(status, "name"), text(end, "message")
     is_alone = not is_init and len(entries(pod, "spec", "containers")) < 2
     return Ended(
         at=text(end, "finishedAt"),
-        is_echo=verdicts.is_echo(verdicts.cause(text(end, "message"))),
+        is_echo=not verdicts.agents_reason(message) and verdicts.is_echo(verdicts.cause(message)),
         where="" if is_alone else f", {'init ' if is_init else ''}container {name},",
         how=_how(end, pod, name),
     )
 
 
 def _how(end: Object, pod: Object, container: str) -> str:
-    reason, code = text(end, "reason"), number(end, "exitCode") or 0
-    cause = verdicts.cause(text(end, "message"))
+    reason, code, message = text(end, "reason"), number(end, "exitCode") or 0, text(end, "message")
     if reason == "OOMKilled":
         limit = _memory_limit(pod, container)
         return f"ran out of memory (limit {limit})" if limit else "ran out of memory"
     if reason in ("StartError", "ContainerCannotRun"):
-        return f"could not start: {cause or reason}"
+        return f"could not start: {verdicts.cause(message) or reason}"
     number_of_signal = number(end, "signal") or (code - 128 if 128 < code < 160 else 0)
     said = f"was killed by {_signal(number_of_signal)}" if number_of_signal else f"exited {code}"
-    hint = _probe_hint(pod, container) if number_of_signal in _ENDINGS else ""
-    return f"{said}: {cause}{hint}" if cause else f"{said}{hint}"
+    why = _why(message, is_killed=bool(number_of_signal))
+    hint = imagefiles.hint(pod, container, why)
+    return f"{said}{why} ({hint})" if hint else f"{said}{why}"
 
 
-def _probe_hint(pod: Object, container: str) -> str:
-    """Only an event says that a probe was the reason; but who is killed and has one should look there."""
-    found = _spec_of(pod, container)
-    probes = [kind for kind in ("liveness", "startup") if mapping(found, f"{kind}Probe")]
-    return f" (did its {' or '.join(probes)} probe fail?)" if probes else ""
+def _why(message: str, *, is_killed: bool) -> str:
+    """What to add to how it ended; who was killed has not said why with just any line."""
+    if cause := verdicts.agents_reason(message) or verdicts.telling(message):
+        return f": {cause}"
+    last = verdicts.cause(message)
+    return (f"; last line: {last}" if is_killed else f": {last}") if last else ""
 
 
 def _spec_of(pod: Object, container: str) -> Object:
@@ -122,14 +141,15 @@ def _signal(number: int) -> str:
 
 
 def _memory_limit(pod: Object, container: str) -> str:
-    return str(dig(_spec_of(pod, container), "resources", "limits", "memory") or "")
+    limit = str(dig(_spec_of(pod, container), "resources", "limits", "memory") or "")
+    return f"{limit} bytes" if limit.isdigit() else limit
 
 
-def _failed_whole(pod: Object) -> Ended:
+def _failed_whole(pod: Object, at: str) -> Ended:
     """A pod that failed without any of its containers: evicted, lost with its node, refused by it."""
     reason, message = text(pod, "status", "reason"), text(pod, "status", "message")
     why = ": ".join(part for part in (reason, verdicts.cause(message)) if part)
-    return Ended("", False, "", f"failed: {why}" if why else "failed")
+    return Ended(at, False, "", f"failed: {why}" if why else "failed")
 
 
 # --- waiting ----------------------------------------------------------------------------------------------
@@ -142,7 +162,26 @@ def waiting(pod: Object) -> Waiting | None:
     placed = conditions.find(dig(pod, "status", "conditions"), "PodScheduled")
     if placed is not None and placed.get("status") == "False":
         return Waiting(text(placed, "reason") or "Unschedulable", text(placed, "message"))
+    startable = conditions.find(dig(pod, "status", "conditions"), STARTABLE) or {}
+    if text(startable, "reason") == NODE_NOT_READY:
+        return Waiting(NODE_NOT_READY, text(startable, "message"))
     return next(_waiting_containers(pod), None)
+
+
+def is_starting(pod: Object) -> bool:
+    """Whether a pod has its node, and its work has yet to begin."""
+    is_placed = bool(text(pod, "spec", "nodeName")) and not text(pod, "metadata", "deletionTimestamp")
+    return is_placed and text(pod, "status", "phase") in ("", "Pending")
+
+
+def going_before(pod: Object) -> GoingBefore | None:
+    """The init container or sidecar that a pod is waiting for, also if it does so for a moment only."""
+    for status in entries(pod, "status", "initContainerStatuses") if is_starting(pod) else ():
+        name = text(status, "name")
+        is_sidecar = text(_spec_of(pod, name), "restartPolicy") == "Always"
+        if "running" in mapping(status, "state") and not (is_sidecar and status.get("started")):
+            return GoingBefore(name, text(status, "state", "running", "startedAt"), is_sidecar)
+    return None
 
 
 def _waiting_containers(pod: Object) -> Iterator[Waiting]:
@@ -186,6 +225,12 @@ def _is_coming_back(status: Object) -> bool:
 
 def restarts(pod: Object) -> int:
     return sum(number(status, "restartCount") or 0 for status in _statuses(pod))
+
+
+def restarts_begun(pod: Object) -> int:
+    """With the one to come: what tells of it by number and what counts must not differ while it waits."""
+    is_going = bool(text(pod, "metadata", "deletionTimestamp"))
+    return restarts(pod) + (is_restarting(pod) and not is_going)
 
 
 def _statuses(pod: Object) -> list[Object]:

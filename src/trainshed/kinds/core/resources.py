@@ -22,9 +22,9 @@ _STANDARD = QUOTA | {"storage"}
 
 
 def parsed(value: JSON) -> Decimal | None:
-    """The amount, or None where it cannot be read."""
+    """The amount, or None where it cannot be read; numbers count as well: custom resources keep them."""
     try:
-        return quantities.parse(value) if isinstance(value, str) else None
+        return quantities.parse(value) if isinstance(value, str | int | float) else None
     except ValueError:
         return None
 

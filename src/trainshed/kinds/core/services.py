@@ -1,4 +1,4 @@
-"""Services. Addresses are handed out elsewhere: `needs_cluster_ip` says which services wait for one."""
+"""Services. Addresses and ports are handed out elsewhere; `needs_…` say who waits for some."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trainshed.kube.faults import duplicate, forbidden, invalid, required
 from trainshed.kube.objects import Object, dig, text
 
 HEADLESS: Final = "None"
-_NODE_PORTS: Final = range(30000, 32768)
+NODE_PORTS: Final = range(30000, 32768)
 _OUTSIDE: Final = "provided port is not in the valid range. The range of valid ports is 30000-32767"
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _FAMILIES: Final = ("IPv4", "IPv6")
@@ -47,6 +47,11 @@ def is_headless(service: Object) -> bool:
     )
 
 
+def _is_open(spec: Object) -> bool:
+    """Whether others than pods may reach it."""
+    return text(spec, "type") in ("NodePort", "LoadBalancer") or bool(sequence(spec, "externalIPs"))
+
+
 # --- defaults ---------------------------------------------------------------------------------------------
 
 
@@ -59,7 +64,7 @@ def defaults(service: Object) -> None:
         fill(port, protocol="TCP")
         if port.get("targetPort") in (None, 0, "") and number(port, "port") is not None:
             port["targetPort"] = port["port"]
-    if spec["type"] in ("NodePort", "LoadBalancer") or sequence(spec, "externalIPs"):
+    if _is_open(spec):
         fill(spec, externalTrafficPolicy="Cluster")
     if spec["type"] in ("ClusterIP", "NodePort", "LoadBalancer"):
         fill(spec, internalTrafficPolicy="Cluster")
@@ -93,6 +98,10 @@ def keep(service: Object, old: Object) -> None:
     elif text(spec, "type") == "ExternalName":
         _release(spec, before, "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
     _carry_node_ports(service, old)
+    if not _is_open(spec):
+        _release(spec, before, "externalTrafficPolicy")
+    if text(spec, "type") != "LoadBalancer":
+        _release(spec, before, "allocateLoadBalancerNodePorts")
     _settle_addresses(spec)
 
 
@@ -180,7 +189,7 @@ def _ports(spec: Object) -> Errors:
         found += _repeated(field, port, taken)
         if text(spec, "type") == "ClusterIP" and port.get("nodePort"):
             found.append(forbidden(f"{field}.nodePort", "may not be used when `type` is 'ClusterIP'"))
-        elif port.get("nodePort") and number(port, "nodePort") not in _NODE_PORTS:
+        elif port.get("nodePort") and number(port, "nodePort") not in NODE_PORTS:
             found.append(invalid(f"{field}.nodePort", port["nodePort"], _OUTSIDE))
     return found
 
@@ -243,7 +252,7 @@ def _traffic(spec: Object) -> Errors:
     policies = ("Cluster", "Local")
     found: Errors = []
     outer = spec.get("externalTrafficPolicy")
-    if text(spec, "type") in ("NodePort", "LoadBalancer") or sequence(spec, "externalIPs"):
+    if _is_open(spec):
         found += checks.one_of("spec.externalTrafficPolicy", outer, policies)
     elif outer:
         why = "may only be set for externally-accessible services"

@@ -83,12 +83,19 @@ def _size_errors(job: Object) -> Iterator[FieldError]:
         yield plain(f"{what} for replicatedJob '{text(job, 'name')}'")
 
 
+def name_errors(jobset: Object) -> Iterator[FieldError]:
+    """Names that Jobs, pods and the Service cannot have: without a webhook, nobody refuses the JobSet."""
+    yield from _subdomain_errors(text(jobset, "spec", "network", "subdomain"))
+    for index, job in enumerate(entries(jobset, "spec", "replicatedJobs")):
+        yield from _name_errors(f"spec.replicatedJobs[{index}].name", text(jobset, "metadata", "name"), job)
+
+
 def _name_errors(field: str, jobset: str, job: Object) -> Iterator[FieldError]:
     """The names of the last job and the last pod are the longest."""
     longest = f"{jobset}-{text(job, 'name')}-{_replicas(job) - 1}"
     yield from _label_errors(field, longest, longest, _NAME_TOO_LONG.format("job"))
     completions = number(job, "template", "spec", "completions")
-    if completions is not None and text(job, "template", "spec", "completionMode") == "Indexed":
+    if completions is not None and text(job, "template", "spec", "completionMode") in ("", "Indexed"):
         pod = f"{longest}-{completions - 1}-abcde"
         yield from _label_errors(field, pod, longest, _NAME_TOO_LONG.format("pod"))
 

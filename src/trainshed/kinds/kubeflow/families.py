@@ -149,3 +149,5 @@ MXNET = Family(
     has_webhook=False,
 )
 FAMILIES = (PYTORCH, TENSORFLOW, XGBOOST, PADDLE, JAX, MPI, MXNET)
+LATER_MPI = "kubeflow.org/v2beta1"
+"""The MPIJobs of an operator for them alone, which came later. They are not served."""

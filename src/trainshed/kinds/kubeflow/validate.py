@@ -61,6 +61,27 @@ def _elastic_errors(job: Object) -> Iterator[FieldError]:
         yield forbidden("spec.elasticPolicy.nProcPerNode", "must not be used with spec.nprocPerNode")
 
 
+def size_errors(family: Family, job: Object, old: Object | None) -> Errors:
+    """Of a change of how many workers there are: an elastic job stays within the bounds it names.
+
+    Upstream leaves that to its autoscaler and to torchrun, which starts no round outside of them. New jobs
+    are taken as they are, as upstream takes them.
+    """
+    counts = [number(one, "spec", PYTORCH.replicas, "Worker", "replicas") for one in (job, old or {})]
+    if family is not PYTORCH or old is None or counts[0] is None or counts[0] == counts[1]:
+        return []
+    return [*_bound_errors(counts[0], mapping(job, "spec", "elasticPolicy"))]
+
+
+def _bound_errors(count: int, policy: Object) -> Iterator[FieldError]:
+    field = f"spec.{PYTORCH.replicas}[Worker].replicas"
+    least, most = number(policy, "minReplicas"), number(policy, "maxReplicas")
+    if least is not None and count < least:
+        yield invalid(field, count, f"must be at least spec.elasticPolicy.minReplicas, which is {least}")
+    if most is not None and count > most:
+        yield invalid(field, count, f"must be at most spec.elasticPolicy.maxReplicas, which is {most}")
+
+
 # --- replicas ---------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,27 @@ from typing import Final
 FILE: Final = "git_clone.sh"
 CREDENTIALS: Final = "/git-credentials"
 
+
+def checkout(repository: str, ref: str, folder: str, refused: str) -> str:
+    """Lines that leave the ref in an empty folder; `refused` is a file for what git says meanwhile.
+
+    All are words of a shell, quoted as need be; the lines rely on `set -e` and leave the shell in the folder.
+    """
+    return f"""\
+git init --quiet {folder}
+cd {folder}
+git remote add origin {repository}
+ref={ref}
+found=FETCH_HEAD
+# Not every server can leave history out, and few hand out a single commit: then it is looked for among all.
+if ! git fetch --quiet --depth 1 -- origin "$ref" 2> {refused} &&
+   ! git fetch --quiet -- origin "$ref" 2>> {refused}; then
+  git fetch --quiet --tags origin 2>> {refused} || {{ cat {refused} >&2; exit 1; }}
+  found=$(git rev-parse --verify --quiet "$ref^{{commit}}") || {{ cat {refused} >&2; exit 1; }}
+fi
+git -c advice.detachedHead=false checkout --quiet "$found" --"""
+
+
 SCRIPT: Final = f"""\
 set -e
 if [ -z "$GIT_SYNC_REPO" ]; then
@@ -47,17 +68,6 @@ END
 fi
 # A clone that broke off has left a part of itself in the volume.
 find "$GIT_SYNC_ROOT" -mindepth 1 -delete
-git init --quiet "$GIT_SYNC_ROOT"
-cd "$GIT_SYNC_ROOT"
-git remote add origin "$GIT_SYNC_REPO"
-ref="${{GIT_SYNC_BRANCH:-HEAD}}"
-found=FETCH_HEAD
-# Not every server can leave history out, and few hand out a single commit: then it is looked for among all.
-if ! git fetch --quiet --depth 1 origin "$ref" 2> "$own/refused" &&
-   ! git fetch --quiet origin "$ref" 2>> "$own/refused"; then
-  git fetch --quiet --tags origin 2>> "$own/refused" || {{ cat "$own/refused" >&2; exit 1; }}
-  found=$(git rev-parse --verify --quiet "$ref^{{commit}}") || {{ cat "$own/refused" >&2; exit 1; }}
-fi
-git -c advice.detachedHead=false checkout --quiet "$found" --
+{checkout('"$GIT_SYNC_REPO"', '"${GIT_SYNC_BRANCH:-HEAD}"', '"$GIT_SYNC_ROOT"', '"$own/refused"')}
 chmod -R a+rwX "$GIT_SYNC_ROOT"
 """

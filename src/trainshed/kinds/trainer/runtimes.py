@@ -15,7 +15,7 @@ from trainshed.kinds.trainer.runtime_parts import (
 )
 from trainshed.kube.objects import JSON, Object, encode
 
-__all__ = ["ANCESTOR", "API_VERSION", "FRAMEWORK", "Runtime", "builtin", "manifests"]
+__all__ = ["ANCESTOR", "API_VERSION", "FRAMEWORK", "Runtime", "builtin", "manifests", "ours", "upstream"]
 
 _IMAGES = "ghcr.io/kubeflow/trainer"
 
@@ -33,17 +33,24 @@ def builtin() -> tuple[Runtime, ...]:
 
 
 def manifests() -> list[Object]:
+    return [*upstream(), *ours()]
+
+
+def ours() -> list[Object]:
+    """What a cluster with Trainer lacks."""
+    return [_horovod(), *platform_runtimes.manifests()]
+
+
+def upstream() -> list[Object]:
     return [
         _one_job("torch-distributed", "torch", "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"),
         _one_job("jax-distributed", "jax", "nvcr.io/nvidia/jax:25.10-py3"),
         _one_job("xgboost-distributed", "xgboost", f"{_IMAGES}/xgboost-runtime"),
         _with_launcher("deepspeed-distributed", "deepspeed"),
         _with_launcher("mlx-distributed", "mlx"),
-        _horovod(),
         _fine_tuning("torchtune-llama3.2-1b", "meta-llama/Llama-3.2-1B-Instruct", "llama3_2/1B_full"),
         _fine_tuning("torchtune-llama3.2-3b", "meta-llama/Llama-3.2-3B-Instruct", "llama3_2/3B_full"),
         _fine_tuning("torchtune-qwen2.5-1.5b", "Qwen/Qwen2.5-1.5B-Instruct", "qwen2_5/1.5B_full", bpe=True),
-        *platform_runtimes.manifests(),
     ]
 
 

@@ -6,7 +6,16 @@ lie instead of being converted first. Rules are parsed once (`syntax`), turned i
 types (`evaluation`, `operators`, `macros`) that call into the `library`; `values` holds types and errors.
 """
 
-from trainshed.kube.cel.program import Program, check, compile
+from trainshed.kube.cel.program import Program, check, check_message, compile
 from trainshed.kube.cel.values import Budget, EvaluationError, OutOfBudget, SyntaxFault
 
-__all__ = ["Budget", "EvaluationError", "OutOfBudget", "Program", "SyntaxFault", "check", "compile"]
+__all__ = [
+    "Budget",
+    "EvaluationError",
+    "OutOfBudget",
+    "Program",
+    "SyntaxFault",
+    "check",
+    "check_message",
+    "compile",
+]

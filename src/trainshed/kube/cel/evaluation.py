@@ -34,6 +34,9 @@ class Part(NamedTuple):
 
 _ESCAPED: Final = re.compile("__([a-z]+)__")
 _ESCAPES: Final = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}
+_FIELDLESS: Final = {
+    "string": "string", "integer": "int", "number": "double", "boolean": "bool", "array": "list",
+}  # fmt: skip
 _ALWAYS_KNOWN: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -194,6 +197,8 @@ def _undeclared(at: int, name: str) -> SyntaxFault:
 
 def child(schema: Schema | None, name: str, at: int) -> Schema | None:
     """The schema of a field; a field the schema does not have is a mistake in the rule."""
+    if schema is not None and (shown := _FIELDLESS.get(schema.type)):
+        raise SyntaxFault(f"type '{shown}' does not support field selection", at)
     if schema is None or schema.preserve or schema.type != "object":
         return None
     found = schema.properties.get(name, schema.additional)

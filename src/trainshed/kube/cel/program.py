@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trainshed.kube.cel import macros, syntax
+from trainshed.kube.cel import macros, results, syntax
 from trainshed.kube.cel.evaluation import BUDGET, Compiler, Run
 from trainshed.kube.cel.values import NO_OVERLOAD, Budget, EvaluationError, SyntaxFault
 from trainshed.kube.objects import JSON
@@ -36,21 +36,36 @@ def compile(text: str, schema: Schema | None = None, *, optional_old: bool = Fal
 
     `self` is such a value, `oldSelf` the one it replaces, wrapped in an optional where the rule asks for it.
     """
+    return _compiled(text, schema, optional_old)[0]
+
+
+def _compiled(text: str, schema: Schema | None, optional_old: bool) -> tuple[Program, str]:
+    """The program, and the name of the type it returns where that is known."""
     compiler = Compiler({"self": schema, "oldSelf": None if optional_old else schema}, macros.expand)
     try:
-        part = compiler.part(syntax.parse(text))
+        tree = syntax.parse(text)
+        part = compiler.part(tree)
+        return Program(part.run, frozenset(compiler.used)), results.known(tree, part.schema)
     except RecursionError:
         raise SyntaxFault(f"expression recursion limit exceeded: {syntax.MOST_DEPTH}", 0) from None
-    return Program(part.run, frozenset(compiler.used))
 
 
 def check(rule: str, schema: Schema | None = None, *, optional_old: bool = False) -> str | None:
     """Why a rule cannot be used on values of a schema, as the real server says it, or None."""
     try:
-        compile(rule, schema, optional_old=optional_old)
+        found = _compiled(rule, schema, optional_old)[1]
     except SyntaxFault as wrong:
         return f"compilation failed: {_located(rule, wrong)}"
-    return None
+    return None if found in ("", results.BOOL) else "cel expression must evaluate to a bool"
+
+
+def check_message(expression: str, schema: Schema | None = None, *, optional_old: bool = False) -> str | None:
+    """Why an expression cannot word what is wrong with values of a schema, or None."""
+    try:
+        found = _compiled(expression, schema, optional_old)[1]
+    except SyntaxFault as wrong:
+        return f"compilation failed: {_located(expression, wrong)}"
+    return None if found in ("", results.STRING, results.SUM) else "must evaluate to a string"
 
 
 def _located(rule: str, wrong: SyntaxFault) -> str:

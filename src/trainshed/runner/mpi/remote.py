@@ -28,6 +28,7 @@ _MOST = 1 << 20
 _PIECE = 1 << 16
 _PROOF_SECONDS = 30.0
 _TRY_SECONDS = 60.0
+_FAREWELL_SECONDS = 30.0
 _SSH_FAILED = 255
 _LEFT = "the other side has left"
 _WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"
@@ -124,20 +125,38 @@ async def _run(command: str, reader: StreamReader, writer: StreamWriter) -> None
     assert process.stdout is not None
     assert process.stderr is not None
     feeding = asyncio.ensure_future(_feed(reader, process.stdin))
-    outputs = asyncio.ensure_future(
-        asyncio.gather(_copy(process.stdout, writer, b"o"), _copy(process.stderr, writer, b"e"))
-    )
+    copies = (_copy(process.stdout, writer, b"o"), _copy(process.stderr, writer, b"e"))
+    outputs = {asyncio.ensure_future(copy) for copy in copies}
     waiting = asyncio.ensure_future(process.wait())
     try:
         await asyncio.wait({feeding, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if waiting.done():
             # What it left running may hold its outputs open; it has said what it had to say.
-            await asyncio.wait({outputs}, timeout=1.0)
+            await asyncio.wait(outputs, timeout=1.0)
             await send(writer, b"x", json.dumps(_code(waiting.result())).encode())
+            feeding.cancel()
+            await asyncio.wait({feeding})
+            await _until_left(reader)
     finally:
-        for task in (feeding, outputs, waiting):
+        tasks = (feeding, waiting, *outputs)
+        for task in tasks:
             task.cancel()
         _end_group(process.pid)
+        # A caller that leaves in the middle breaks these off; nobody is to complain of that.
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _until_left(reader: StreamReader) -> None:
+    """Hear the caller out: input for a connection that is closed would cost it what it has not read yet."""
+    try:
+        await asyncio.wait_for(_read_all(reader), _FAREWELL_SECONDS)
+    except (asyncio.TimeoutError, OSError):  # noqa: UP041  (not the same before 3.11)
+        return
+
+
+async def _read_all(reader: StreamReader) -> None:
+    while await reader.read(_PIECE):
+        pass
 
 
 def _code(returned: int) -> int:

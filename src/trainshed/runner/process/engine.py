@@ -34,7 +34,8 @@ FEATURES = Features(
         "containers run as ordinary processes of this user",
         "every pod has a loopback address of its own; peers' names in commands and variables become theirs,"
         " and `getent hosts` finds them",
-        "paths of volumes in commands, variables and working directories become the folders behind them",
+        "paths of volumes in commands (of containers, probes and `kubectl exec`), variables and working"
+        " directories become the folders behind them",
         "KUBECONFIG leads to the API server as the pod's service account",
     ),
     (
@@ -102,7 +103,7 @@ class ProcessEngine:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         job: Object = {"pod": plan.pod.uid, "container": plan.name, "attempt": plan.attempt, "place": place}
         job |= {"argv": words.argv, "env": words.env, "workdir": words.workdir, "log": plan.log}
-        answer = await _started({**job, "tty": plan.tty, "stdin": plan.stdin})
+        answer = await _started({**job, "places": words.places, "tty": plan.tty, "stdin": plan.stdin})
         if "error" in answer:
             raise CannotStart("StartError", answer["error"])
         self._plans[plan.pod.uid, plan.name] = words
@@ -182,9 +183,11 @@ class ProcessEngine:
     ) -> Session:
         run = self._runs.current(pod_uid, container)
         words = self._plans.get((pod_uid, container))
-        full = {**(words.env if words else dict(os.environ)), **env}
+        meant = dict(zip(env, mapping.placed(env.values(), run.places), strict=True))
+        full = {**(words.env if words else os.environ), **meant}
         try:
-            return await _command(list(argv), full, run.workdir, tty=tty, stdin=stdin)
+            command = mapping.placed(argv, run.places)
+            return await _command(command, full, run.workdir, tty=tty, stdin=stdin)
         except OSError as error:
             raise CannotStart("StartError", f'exec: "{argv[0]}": {(error.strerror or "").lower()}') from error
 

@@ -26,6 +26,8 @@ class Words:
     argv: tuple[str, ...]
     env: dict[str, str]
     workdir: str
+    places: dict[str, str]
+    """Mount targets and the folders behind them."""
 
 
 def addresses(hosts: str) -> dict[str, str]:
@@ -100,7 +102,13 @@ def translate(plan: ContainerPlan, found: Mapping[str, str], peers: Mapping[str,
         env[f"TRAINSHED_MOUNT_{number}"] = f"{target}={source}"
     env.setdefault("TRAINSHED_ADDRESS", plan.pod.address)
     workdir = _exchange(plan.workdir or "/", found, a_path)
-    return Words(tuple(map(meant, plan.argv)), env, posixpath.normpath(workdir))
+    return Words(tuple(map(meant, plan.argv)), env, posixpath.normpath(workdir), dict(found))
+
+
+def placed(texts: Iterable[str], found: Mapping[str, str]) -> list[str]:
+    """What a command beside the container means; names in it stay, as launchers tell their nodes by them."""
+    a_path = _any_path(found)
+    return [_exchange(text, found, a_path) for text in texts]
 
 
 def _exchange(text: str, table: Mapping[str, str], pattern: re.Pattern[str] | None) -> str:

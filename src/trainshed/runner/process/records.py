@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,8 @@ class Run:
     group: int = 0
     layer: str = ""
     """The folder of its private writable layer."""
+    places: dict[str, str] = field(default_factory=dict)
+    """Mount targets and the folders behind them, where nothing is mounted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ def _entries(place: str) -> list[str]:
 def _write(path: str, value: object) -> None:
     scratch = f"{path}.{os.getpid()}"
     with open(scratch, "w") as file:
-        json.dump(value, file)
+        file.write(json.dumps(value))
     os.replace(scratch, path)
 
 

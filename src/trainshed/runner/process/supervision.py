@@ -23,6 +23,18 @@ _FIRST_PAUSE = 0.003
 """No start is quicker than this, so that there is no use in looking before."""
 
 
+CHANGED_SIGNALS = (
+    *(signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+    *(signal.SIGPIPE, signal.SIGXFSZ),  # which Python ignores, and so would whatever it starts
+)
+
+
+def reset_signals() -> None:
+    """In the child: programs find signals as they expect them."""
+    for number in CHANGED_SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 @dataclass(frozen=True, slots=True)
 class Plumbing:
     """The three standard descriptors of a container and our ends of them."""

@@ -23,7 +23,7 @@ from trainshed.runner.process import orphans, records
 from trainshed.runner.process.logfile import LogFile
 from trainshed.runner.process.outputs import Outputs
 from trainshed.runner.process.records import Ending, Run
-from trainshed.runner.process.supervision import Plumbing, Watch, exit_code, lay
+from trainshed.runner.process.supervision import Plumbing, Watch, exit_code, lay, reset_signals
 
 if TYPE_CHECKING:
     from trainshed.kube.objects import Object
@@ -47,7 +47,18 @@ def main() -> int:
     me, it = records.identify(os.getpid()), records.identify(pid)
     records.write_run(
         job["place"],
-        Run(job["pod"], job["container"], job["attempt"], me, it, pid, begun, job["workdir"], is_alone=False),
+        Run(
+            job["pod"],
+            job["container"],
+            job["attempt"],
+            me,
+            it,
+            pid,
+            begun,
+            job["workdir"],
+            is_alone=False,
+            places=job["places"],
+        ),
     )
     _say({"pid": pid, "at": begun})
     status = watch.until_end(pid)
@@ -97,8 +108,7 @@ def _words(job: Object, error: OSError) -> str:
 
 def _become(job: Object, plumbing: Plumbing) -> None:
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
+    reset_signals()
     os.setsid()
     orphans.die_with_parent()
     plumbing.wear()

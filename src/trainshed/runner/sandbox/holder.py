@@ -26,7 +26,7 @@ from trainshed.runner.sandbox import cgroups, kit, layers, namespaces, relay, st
 from trainshed.runner.sandbox.etc import write_files
 from trainshed.runner.sandbox.forking import NODE_NETWORK
 from trainshed.runner.sandbox.house import House
-from trainshed.runner.sandbox.kit import Kit, Options
+from trainshed.runner.sandbox.kit import SHM, Kit, Options
 from trainshed.runner.sandbox.nameserver import HostServers, Nameserver
 from trainshed.runner.sandbox.network import Addresses
 from trainshed.runner.sandbox.outbound import Outbound
@@ -116,7 +116,7 @@ def _enter(options: Options, former: list[Run]) -> Kit:
         else:
             namespaces.become_root()
         namespaces.own_mounts()
-    for name in ("pods", "layers", "etc"):
+    for name in ("pods", "layers", "etc", SHM):
         os.makedirs(os.path.join(options.folder, name), exist_ok=True)
     overlay = kit.probe_overlay(os.path.join(options.folder, "layers"), is_root) if options.overlay else None
     return Kit(options, is_root, Addresses(options.prefix), groups, overlay)
@@ -171,7 +171,7 @@ def _be_ready() -> None:
 def _leave(found: Kit, outbound: Outbound, door: Door, reactor: Reactor) -> None:
     """Nothing of ours stays; the namespaces end with us."""
     _end(found, outbound, door, reactor)
-    for name in ("pods", "layers", "etc", SOCKET):
+    for name in ("pods", "layers", "etc", SHM, SOCKET):
         layers.remove(found.path(name))
     with contextlib.suppress(FileNotFoundError):
         os.unlink(found.path(SOCKET))

@@ -17,7 +17,7 @@ from trainshed.runner.process import records
 from trainshed.runner.process.records import Run
 from trainshed.runner.sandbox import cgroups, joining, layers, namespaces, strays, supervisor, wire
 from trainshed.runner.sandbox.forking import NODE_NETWORK, spawn
-from trainshed.runner.sandbox.kit import Kit
+from trainshed.runner.sandbox.kit import SHM, Kit
 from trainshed.runner.sandbox.layers import Layer
 from trainshed.runner.sandbox.namespaces import Pod
 from trainshed.runner.sandbox.outbound import Outbound
@@ -85,7 +85,7 @@ class House:
             try:
                 made.extend(
                     namespaces.make_pod(
-                        plan, NODE_NETWORK, self.kit.addresses, self.outbound.is_open, f"{folder}/shm"
+                        plan, NODE_NETWORK, self.kit.addresses, self.outbound.is_open, self.kit.path(SHM)
                     )
                 )
             except OSError as error:

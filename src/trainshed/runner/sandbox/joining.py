@@ -13,7 +13,7 @@ import termios
 from typing import TYPE_CHECKING
 
 from trainshed.runner.process.records import Run
-from trainshed.runner.process.supervision import exit_code
+from trainshed.runner.process.supervision import exit_code, reset_signals
 from trainshed.runner.sandbox import cgroups, syscalls, wire
 from trainshed.runner.sandbox.arguments import CAPABILITY_MASK
 
@@ -166,8 +166,7 @@ class _Terminal:
 def _become(ends: _Pipes | _Terminal, argv: list[str], env: dict[str, str], run: Run) -> None:
     os.setsid()
     ends.wear()
-    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    reset_signals()
     with contextlib.suppress(OSError):
         os.chdir(run.workdir)
     syscalls.renounce_new_privileges()

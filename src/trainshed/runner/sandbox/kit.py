@@ -14,6 +14,8 @@ from trainshed.runner.sandbox.layers import Layer
 from trainshed.runner.sandbox.network import Addresses
 
 TRUSTED, PLAIN = "", ",userxattr"
+SHM = "shm"
+"""Where each pod, in its mount namespace, has its own shared memory; outside there is just the folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainshed.runner.plan import ContainerPlan
-from trainshed.runner.process.supervision import Plumbing
+from trainshed.runner.process.supervision import CHANGED_SIGNALS, Plumbing, reset_signals
 from trainshed.runner.sandbox import cgroups, syscalls
 from trainshed.runner.sandbox.arguments import own_group
 from trainshed.runner.sandbox.kit import Kit
@@ -108,33 +108,51 @@ def joined(words: Sequence[str]) -> bytes:
 def launch(recipe: Recipe) -> Launch:
     status, told = os.pipe()
     os.set_blocking(status, False)
+    os.set_inheritable(told, True)
     # Not on the command line: everybody may read that, and there are secrets in the environment.
     given = os.memfd_create("arguments", 0)
     os.write(given, joined(recipe.words))
     os.lseek(given, 0, os.SEEK_SET)
-    supervisor = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        options = ["--args", str(given), "--json-status-fd", str(told), "--"]
-        try:
-            os.set_inheritable(told, True)
-            _become(
-                recipe, supervisor, [recipe.kit.options.bwrap, *options, *recipe.before, *recipe.plan.argv]
-            )
-        except BaseException as error:
-            os.write(2, f"bwrap: {error}\n".encode())
-        os._exit(127)
+    options = ["--args", str(given), "--json-status-fd", str(told), "--"]
+    argv = [recipe.kit.options.bwrap, *options, *recipe.before, *recipe.plan.argv]
+    pid = _spawned(recipe, argv) if _is_plain(recipe) else _forked(recipe, argv)
     os.close(told)
     os.close(given)
     recipe.plumbing.close_theirs()
     return Launch(pid, os.path.realpath(recipe.kit.options.bwrap), status, not recipe.plan.pod.host_pid)
 
 
+def _is_plain(recipe: Recipe) -> bool:
+    """Whether bubblewrap can do all that has to be done."""
+    plan = recipe.plan
+    is_other_user = recipe.kit.is_root and bool(plan.user)
+    return not (recipe.groups or recipe.stage or plan.tty or is_other_user)
+
+
+def _spawned(recipe: Recipe, argv: list[str]) -> int:
+    """Without a copy of our memory, which costs more than all the rest; it asks to die with us by itself."""
+    plumbing = recipe.plumbing
+    theirs = enumerate((plumbing.stdin, plumbing.stdout, plumbing.stderr))
+    wear = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in theirs]
+    return os.posix_spawn(argv[0], argv, {}, file_actions=wear, setsid=True, setsigdef=CHANGED_SIGNALS)
+
+
+def _forked(recipe: Recipe, argv: list[str]) -> int:
+    supervisor = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _become(recipe, supervisor, argv)
+        except BaseException as error:
+            os.write(2, f"bwrap: {error}\n".encode())
+        os._exit(127)
+    return pid
+
+
 def _become(recipe: Recipe, supervisor: int, argv: list[str]) -> None:
     plan = recipe.plan
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
+    reset_signals()
     cgroups.enter(recipe.groups)
     recipe.plumbing.wear()
     os.setsid()

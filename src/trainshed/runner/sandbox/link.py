@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import socket
+import struct
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -43,29 +44,23 @@ class Link:
 
     async def converse(self, request: Object) -> tuple[Object, list[int], socket.socket]:
         """The same, with the connection left open for what else will be said."""
-        try:
-            return await self._converse(request)
-        except ConnectionResetError:
-            if await self._answers():
-                raise
-            return await self._converse(request)  # it was about to die when it was asked
-
-    async def _answers(self) -> bool:
-        try:
-            (await self._connect()).close()
-        except ConnectionError:
-            return False
-        return True
-
-    async def _converse(self, request: Object) -> tuple[Object, list[int], socket.socket]:
         connection = await self._connected()
+        asked = _listener(connection)
         try:
-            await asyncio.get_running_loop().sock_sendall(connection, wire.encode(request))
-            answer, descriptors = await receive(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return answer, descriptors, connection
+            return await _said(connection, request)
+        except (BrokenPipeError, ConnectionResetError):
+            if await self._answering() == asked:
+                raise
+            return await _said(await self._connected(), request)  # it was about to die when it was asked
+
+    async def _answering(self) -> int:
+        """The holder that takes questions now; 0 while there is none."""
+        try:
+            connection = await self._connect()
+        except ConnectionError:
+            return 0
+        with connection:
+            return _listener(connection)
 
     async def _connected(self) -> socket.socket:
         try:
@@ -108,6 +103,22 @@ class Link:
 def _last_words(folder: str) -> str:
     lines = Path(folder, "holder.log").read_text(errors="replace").strip().splitlines()
     return lines[-1] if lines else "the holder ended at once"
+
+
+def _listener(connection: socket.socket) -> int:
+    """The process at the other end."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return int(struct.unpack("3i", credentials)[0])
+
+
+async def _said(connection: socket.socket, request: Object) -> tuple[Object, list[int], socket.socket]:
+    try:
+        await asyncio.get_running_loop().sock_sendall(connection, wire.encode(request))
+        answer, descriptors = await receive(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return answer, descriptors, connection
 
 
 async def receive(connection: socket.socket) -> tuple[Object, list[int]]:

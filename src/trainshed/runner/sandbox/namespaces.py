@@ -146,7 +146,6 @@ def make_pod(plan: PodPlan, node_network: int, addresses: Addresses, is_open: bo
     syscalls.set_hostname(plan.hostname[:63])
     if not plan.host_network:
         network.wire(plan.address, is_open)
-    os.makedirs(shm, exist_ok=True)
     if not plan.host_ipc:
         syscalls.mount(
             "shm", shm, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, f"mode=1777,size={plan.shm_bytes}"

@@ -40,11 +40,13 @@ def _trouble_with_pod(folder: str) -> str:
     addresses = Addresses("10.244")
     network = namespaces.node(addresses)
     plan = PodPlan("probe", "", "", "probe", "10.244.0.10", "", folder)
+    shm = os.path.join(folder, kit.SHM)
+    os.makedirs(shm)
     told, telling = os.pipe()
 
     def work() -> int:
         try:
-            namespaces.make_pod(plan, network, addresses, False, f"{folder}/shm")
+            namespaces.make_pod(plan, network, addresses, False, shm)
         except OSError as error:
             os.write(telling, str(error).encode())
         return 0

@@ -23,7 +23,7 @@ from trainshed.runner.process.supervision import Watch, exit_code, lay
 from trainshed.runner.sandbox import arguments, base, cgroups, layers, staging, syscalls, terminals, wire
 from trainshed.runner.sandbox.arguments import Room, own_group
 from trainshed.runner.sandbox.base import Base
-from trainshed.runner.sandbox.kit import Kit
+from trainshed.runner.sandbox.kit import SHM, Kit
 from trainshed.runner.sandbox.launch import Launch, Recipe, launch
 from trainshed.runner.sandbox.layers import Layer
 from trainshed.runner.sandbox.namespaces import Pod
@@ -100,7 +100,7 @@ def _prepare(job: Job) -> tuple[Base, list[str], Stage | None, tuple[str, ...]]:
     room = Room(
         layer.tree,
         layer.tmp,
-        "" if plan.pod.host_ipc else kit.path("pods", plan.pod.uid, "shm"),
+        "" if plan.pod.host_ipc else kit.path(SHM),
         tuple((path, path) for path in tree.binds),
         tuple(files),
         tuple(path for path in kit.options.hidden if is_host and os.path.isdir(view.here(path))),
@@ -244,7 +244,8 @@ def _live(job: Job, recipe: Recipe, connection: socket.socket) -> None:
     status = watch.until(launched.bwrap, launched.has_begun)
     if status is not None and not launched.did_run():
         outputs.drain(_DRAIN_SECONDS)
-        raise Refusal("StartError", _words(outputs, status))
+        memory = job.plan.limits.memory if cgroups.ran_out_of_memory(recipe.groups) else None
+        raise Refusal("StartError", _out_of_memory(memory) if memory else _words(outputs, status))
     run = _record(job, launched, recipe.groups, begun)
     _tell(connection, {"pid": run.pid, "at": begun})
     if status is None:
@@ -291,6 +292,10 @@ def _write_down(place: str, ending: Ending) -> None:
             time.sleep(_PAUSE_SECONDS)
         else:
             return
+
+
+def _out_of_memory(limit: int) -> str:
+    return f"the container ran out of its memory limit of {limit} bytes"
 
 
 def _words(outputs: Outputs, status: int) -> str:

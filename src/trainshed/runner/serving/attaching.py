@@ -12,7 +12,7 @@ from trainshed.kube import streaming
 from trainshed.runner.engine import NotRunning
 from trainshed.runner.logs import lines, reading
 from trainshed.runner.logs.reading import Wish
-from trainshed.runner.serving.commands import take_input
+from trainshed.runner.serving.commands import say_last, take_input
 from trainshed.runner.serving.lookup import Run
 from trainshed.runner.serving.node import Node, Refused, accept
 
@@ -40,7 +40,7 @@ async def attach(node: Node, link: Link, request: streaming.Attach) -> None:
         await asyncio.wait((feeding, showing), return_when=asyncio.FIRST_COMPLETED)
         if showing.done():
             showing.result()
-            await link.send(streaming.STATUS, streaming.encode(streaming.Ended()))
+            await say_last(link, streaming.Ended(), feeding)
     finally:
         for task in (feeding, showing):
             task.cancel()

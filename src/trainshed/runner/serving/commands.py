@@ -7,6 +7,7 @@ from asyncio import StreamReader, StreamWriter
 from contextlib import suppress
 
 from trainshed.aio.frames import Frame, Link
+from trainshed.aio.streams import put
 from trainshed.kube import streaming
 from trainshed.runner.engine import CannotStart, NotRunning, Session
 from trainshed.runner.serving.lookup import Run
@@ -17,6 +18,8 @@ SIZE_SECONDS = 0.2
 """How long a terminal may take to tell its size; not all do."""
 SILENT_SECONDS = 0.5
 """How long the outputs of a command that has ended may be silent: what it left behind may hold them open."""
+FAREWELL_SECONDS = 5.0
+"""How long a caller may take to leave after the last word."""
 
 
 async def execute(node: Node, link: Link, request: streaming.Exec) -> None:
@@ -62,7 +65,7 @@ async def _converse(
         await asyncio.wait((feeding, ending), return_when=asyncio.FIRST_COMPLETED)
         if ending.done():
             ended = streaming.Ended(code=ending.result())
-            await link.send(streaming.STATUS, streaming.encode(ended))
+            await say_last(link, ended, feeding)
     finally:
         for task in (feeding, ending, first):
             task.cancel()
@@ -82,12 +85,20 @@ async def _feed(link: Link, session: Session, first: asyncio.Future[Frame | None
         frame = await link.receive()
 
 
+async def say_last(link: Link, ended: streaming.Ended, feeding: asyncio.Task[None]) -> None:
+    """The last word; what the caller sends until they have heard it is still taken.
+
+    A connection closed on unread input breaks for the other side, and with it what they have not read.
+    """
+    await link.send(streaming.STATUS, streaming.encode(ended))
+    await asyncio.wait((feeding,), timeout=FAREWELL_SECONDS)
+
+
 async def take_input(stdin: StreamWriter, frame: Frame) -> None:
     """A command that reads no further, or has ended, is no trouble."""
     with suppress(ConnectionError):
         if frame.channel == streaming.STDIN:
-            stdin.write(frame.payload)
-            await stdin.drain()
+            await put(stdin, frame.payload)
         elif frame == (streaming.CLOSE, bytes((streaming.STDIN,))):
             stdin.close()
 

@@ -7,6 +7,7 @@ from asyncio import StreamReader, StreamWriter
 from contextlib import suppress
 
 from trainshed.aio.frames import Link
+from trainshed.aio.streams import put
 from trainshed.kube import streaming
 from trainshed.runner.engine import NotRunning
 from trainshed.runner.serving.node import Node, Refused, accept
@@ -55,9 +56,8 @@ async def _inward(link: Link, writer: StreamWriter) -> None:
     while (frame := await link.receive()) is not None:
         with suppress(ConnectionError):  # the other direction tells when the pod hangs up
             if frame.channel == streaming.STDIN:
-                writer.write(frame.payload)
-                await writer.drain()
-            elif frame.channel == streaming.CLOSE and writer.can_write_eof():
+                await put(writer, frame.payload)
+            elif frame.channel == streaming.CLOSE and not writer.is_closing():
                 writer.write_eof()
 
 

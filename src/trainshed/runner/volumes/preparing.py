@@ -9,12 +9,10 @@ from pathlib import Path
 from trainshed.kinds.reading import number
 from trainshed.kube.objects import Object, text
 from trainshed.runner.environment import Sources, namespace_of
-from trainshed.runner.volumes import hostpaths, payloads, writing
+from trainshed.runner.volumes import hostpaths, inmemory, payloads, writing
 from trainshed.runner.volumes.mounts import Prepared
 from trainshed.runner.volumes.payloads import Tokens
 from trainshed.runner.volumes.wanted import Claim, Files, Host, Memory, Scratch, Volume
-
-_SHARED_MEMORY = Path("/dev/shm")
 
 
 class NotReady(Exception):
@@ -74,7 +72,7 @@ def _prepare(
         case Scratch():
             return Prepared(str(_open_folder(folder)))
         case Memory():
-            return Prepared(str(_open_folder(memory_folder(pod, grounds.pod) / volume.name)), memory=True)
+            return Prepared(str(_open_folder(inmemory.folder(grounds.pod) / volume.name)), memory=True)
         case Host():
             return Prepared(hostpaths.ready(volume))
         case Claim():
@@ -82,6 +80,8 @@ def _prepare(
         case Files():
             group = number(pod, "spec", "securityContext", "fsGroup")
             payload = payloads.for_group(payloads.payload(pod, volume, sources, tokens), group)
+            if volume.is_private:
+                folder = inmemory.folder(grounds.pod) / volume.name
             writing.write(folder, payload, dated, group)
             return Prepared(str(folder), read_only=True)
 
@@ -91,13 +91,6 @@ def _open_folder(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)  # the pod's sandbox is made at the same time
         folder.chmod(0o777)
     return folder
-
-
-def memory_folder(pod: Object, own: Path) -> Path:
-    """Where a pod's volumes in memory are; to be removed with it."""
-    if not _SHARED_MEMORY.is_dir():
-        return own / "volumes"
-    return _SHARED_MEMORY.resolve() / f"trainshed-{text(pod, 'metadata', 'uid')}"
 
 
 def _claim(pod: Object, volume: Claim, grounds: Grounds, sources: Sources) -> Prepared:

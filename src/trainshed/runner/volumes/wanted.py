@@ -53,6 +53,8 @@ class Files:
     name: str
     sources: tuple[Object, ...]
     mode: int
+    is_private: bool = True
+    """Not to be written to a disk; only of the contents of ConfigMaps nobody minds."""
 
 
 Volume = Scratch | Memory | Host | Claim | Files
@@ -92,7 +94,8 @@ def _projected(name: str, source: Object) -> Volume:
 
 
 def _file_reader(kind: str) -> Callable[[str, Object], Volume]:
-    return lambda name, source: Files(name, (_as_projected(kind, source),), _mode(source))
+    is_private = kind != "configMap"
+    return lambda name, source: Files(name, (_as_projected(kind, source),), _mode(source), is_private)
 
 
 def _as_projected(kind: str, source: Object) -> Object:

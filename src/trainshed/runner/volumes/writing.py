@@ -26,19 +26,27 @@ def write(folder: Path, payload: Payload, dated: str, group: int | None = None) 
     if before is not None and _shows(before, payload):
         return False
     fresh = Path(tempfile.mkdtemp(prefix=f"..{dated}.", dir=folder))
-    fresh.chmod(0o755)
-    for name, file in payload.items():
-        path = fresh / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.data)
-        if group is not None and os.geteuid() == 0:
-            os.chown(path, -1, group)
-        path.chmod(file.mode)
+    try:
+        _fill(fresh, payload, group)
+    except OSError as error:  # of what does not fit nothing may stay: it is tried again and again
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise OSError(error.errno, f"{error.strerror} in {folder}") from error
     _point(folder / _DATA, fresh.name)
     _link_names(folder, payload)
     if before is not None:
         shutil.rmtree(before, ignore_errors=True)
     return True
+
+
+def _fill(folder: Path, payload: Payload, group: int | None) -> None:
+    folder.chmod(0o755)
+    for name, file in payload.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.data)
+        if group is not None and os.geteuid() == 0:
+            os.chown(path, -1, group)
+        path.chmod(file.mode)
 
 
 def _current(folder: Path) -> Path | None:

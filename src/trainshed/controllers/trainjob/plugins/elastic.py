@@ -20,6 +20,8 @@ from trainshed.kube.objects import Object, plant
 
 SETTINGS = "last_call_timeout=5,keep_alive_interval=2,keep_alive_max_attempt=3"
 """torchrun waits 30 s for late nodes and takes 15 s to miss a lost one; on one machine both come sooner."""
+ANEW = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+"""Each round has a store of its own then: in one they share, peers find addresses of the round before."""
 
 
 class Bounds(NamedTuple):
@@ -63,6 +65,7 @@ def _variables(draft: Draft, found: Bounds) -> list[Object]:
         variable("PET_RDZV_ENDPOINT", f"{first_node(draft)}:{PORT}"),
         variable("PET_RDZV_ID", draft.name),
         variable("PET_RDZV_CONF", SETTINGS),
+        variable(ANEW, 1),
         *many,
     ]
 

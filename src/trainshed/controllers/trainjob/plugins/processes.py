@@ -16,11 +16,17 @@ def per_node(job: Object, runtime: Object) -> int | str:
     `auto` without GPUs means one process per CPU; with GPUs the word stays and torchrun counts them itself.
     The words `cpu` and `gpu`, and a value in the runtime, are of the v2.1 dialect.
     """
-    resources = devices.resources(job, runtime)
-    asked = mapping(job, "spec", "trainer").get("numProcPerNode")
-    if asked is None:
-        asked = mapping(runtime, "spec", "mlPolicy", "torch").get("numProcPerNode", AUTO)
-    if asked == "cpu" or (asked == AUTO and devices.gpus(resources) == 0):
+    resources, given = devices.resources(job, runtime), asked(job, runtime)
+    if given == "cpu" or (given == AUTO and devices.gpus(resources) == 0):
         return max(1, devices.cpus(resources))
-    number = whole(asked)
-    return asked if number is None else number
+    number = whole(given)
+    return given if number is None else number
+
+
+def asked(job: Object, runtime: Object) -> int | str:
+    """What was written; `auto` where nothing was."""
+    own: int | str | None = mapping(job, "spec", "trainer").get("numProcPerNode")
+    if own is not None:
+        return own
+    found: int | str = mapping(runtime, "spec", "mlPolicy", "torch").get("numProcPerNode", AUTO)
+    return found

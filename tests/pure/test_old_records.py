@@ -1,0 +1,39 @@
+"""Objects that were stored before their definition was changed, as they are read now."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pure.definitions_objects import an_accepted
+from trainshed.apiserver import rendering
+from trainshed.kinds import custom
+from trainshed.kinds.kind import Kind
+from trainshed.kube import schema
+from trainshed.kube.objects import Object, decode, encode
+from trainshed.store.records import Key, Record
+
+
+@pytest.fixture
+def kind() -> Kind:
+    """Of a definition that was changed at revision 10, and says that a size is 3 unless given."""
+    [found] = custom.kinds_of(an_accepted(), lambda: schema.ANYTHING, since=10)
+    return found
+
+
+def stored(kind: Kind, spec: Object) -> Record:
+    body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "one"}, "spec": spec}
+    return Record(Key(kind.stored_as, "default", "one"), 5, 5, encode(body), None, (), "uid")
+
+
+def test_what_has_the_new_shape_already_is_worked_out_once(kind: Kind) -> None:
+    record = stored(kind, {"size": 1})
+    assert not rendering.is_current(kind, record)
+    assert rendering.shown(kind, record) == record.value
+    assert rendering.is_current(kind, record)
+
+
+def test_what_has_not_is_given_it_at_every_reading(kind: Kind) -> None:
+    record = stored(kind, {"former": True})
+    for _ in range(2):
+        assert decode(rendering.shown(kind, record))["spec"] == {"size": 3}
+        assert not rendering.is_current(kind, record)
