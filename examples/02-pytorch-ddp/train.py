@@ -5,6 +5,7 @@ import os
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # else DDP imports it later, and it keeps the group and its threads to the end
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -39,7 +40,7 @@ def main() -> None:
             optimizer.step()
         if rank == 0:
             print(f"epoch {epoch + 1}/{epochs} loss {loss.item():.4f}", flush=True)
-    del model, optimizer  # its threads must be gone before those of the process group
+    del model, optimizer  # they hold the group
     dist.barrier()
     dist.destroy_process_group()
 

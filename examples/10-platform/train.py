@@ -2,6 +2,7 @@
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # else DDP imports it later, and it keeps the group and its threads to the end
 
 dist.init_process_group("gloo")
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))
@@ -16,6 +17,6 @@ for epoch in range(3):
         f"rank {dist.get_rank()}/{dist.get_world_size()} epoch {epoch + 1}/3 loss {loss.item():.4f}",
         flush=True,
     )
-del model, optimizer  # its threads must be gone before those of the process group
+del model, optimizer  # they hold the group
 dist.barrier()
 dist.destroy_process_group()

@@ -146,7 +146,8 @@ async def test_code_comes_from_git_by_a_commit_and_a_subfolder(
     git config user.name a; git config user.email a@example.com
     echo 'import os, sys; print("first", os.path.basename(os.getcwd()), sys.argv[1:])' > src/train.py
     git add .; git commit -qm one; git rev-parse HEAD; echo 'exit(1)' > src/train.py; git commit -qam two"""
-    first = created(rest, a_body(namespace, "plain", "", command=make, volumes=volumes))
+    alone = {"num_nodes": 1}  # two would write one repository
+    first = created(rest, a_body(namespace, "plain", "", command=make, volumes=volumes, config=alone))
     completed(rest, first)
     commit = logs(rest, first, 0).split()[-1]
     git = {"url": "file:///repositories/a", "ref": commit, "subfolder": "src"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # else DDP imports it later, and it keeps the group and its threads to the end
 from torch.nn.parallel import DistributedDataParallel
 
 FOLDER = Path(os.environ.get("CHECKPOINTS", "checkpoints"))
@@ -52,7 +53,7 @@ def main() -> None:
             save(model, step + 1)
             print(f"step {step + 1}/{STEPS} world {world} loss {loss.item():.4f}", flush=True)
         time.sleep(PAUSE)
-    del parallel, optimizer  # its threads must be gone before those of the process group
+    del parallel, optimizer  # they hold the group
     dist.barrier()
     print(f"rank {rank} of {world} done at step {STEPS}", flush=True)
     dist.destroy_process_group()

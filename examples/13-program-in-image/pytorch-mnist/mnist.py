@@ -4,6 +4,7 @@ import argparse
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # else DDP imports it later, and it keeps the group and its threads to the end
 
 
 def digits(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -34,7 +35,7 @@ def main() -> None:
         x, y = digits(200, seed=9999)
         right = (model(x).argmax(dim=1) == y).float().mean().item()
         print(f"rank {rank}: epoch {epoch + 1}/{epochs} accuracy={right:.2f}", flush=True)
-    del model, optimizer  # its threads must be gone before those of the process group
+    del model, optimizer  # they hold the group
     dist.barrier()
     dist.destroy_process_group()
 

@@ -30,8 +30,8 @@ def main() -> None:
         if rank == 0:
             print(f"epoch {epoch + 1}/3 loss {loss.item():.4f}", flush=True)
     dist.barrier()
-    # At once: gloo's threads may abort a process that is done while it ends, and a worker that fails when its
-    # master is gone would be started again and again. All is printed; torchrun keeps what ranks meet at.
+    # At once: DTensor's caches keep the process group, and its threads may abort an interpreter that ends. A
+    # worker that failed so would be started again, without a master. torchrun keeps what ranks meet at.
     os._exit(0)
 
 
