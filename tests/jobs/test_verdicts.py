@@ -66,6 +66,15 @@ def test_a_missing_gpu_is_said(shed: Whole, name: str) -> None:
     shed.kubectl("delete", "trainjob", name)
 
 
+def test_an_image_that_no_registry_could_have_is_said(shed: Whole, name: str) -> None:
+    shed.apply(a_shell(name, "true", image="My Image"))
+    said = message(shed, name, "Waiting")
+    assert 'couldn\'t parse image name "My Image": invalid reference format' in said
+    [pod] = shed.list("pods", f"jobset.sigs.k8s.io/jobset-name={name}")
+    assert pod["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] == "InvalidImageName"
+    shed.kubectl("delete", "trainjob", name)
+
+
 def test_a_missing_configmap_is_said(shed: Whole, name: str) -> None:
     shed.apply(with_volume(a_shell(name, "true"), {"configMap": {"name": "absent"}}))
     assert 'configmap "absent" not found' in message(shed, name, "Waiting")

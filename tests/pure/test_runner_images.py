@@ -79,6 +79,47 @@ def test_an_image_nobody_named_does_not_run_where_it_must_be_present() -> None:
     assert why.value.reason == "ErrImageNeverPull"
 
 
+@pytest.mark.parametrize(
+    "image",
+    [
+        "python",
+        "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime",
+        "docker.io/kubeflowkatib/pytorch-mnist:v1beta1-45c5727",
+        "localhost:5000/a__b/c-d.e:Tag_1",
+        "Registry.example.com/x",
+        f"[::1]:5000/x@sha256:{'0' * 64}",
+        "registry/a/b/c",
+    ],
+)
+def test_what_a_registry_could_have_is_a_name(image: str) -> None:
+    images.check_name(image)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "",
+        "Python",
+        "my image",
+        "a//b",
+        "/a",
+        "a/",
+        "a:",
+        "a:b c",
+        "a@sha256:12",
+        "-a",
+        "a:-b",
+        "é",
+        "a\n",
+        "$(X)",
+    ],
+)
+def test_what_no_registry_could_have_is_told_as_on_a_cluster(image: str) -> None:
+    with pytest.raises(NoEnvironment, match="(?s)couldn't parse image name .*: invalid reference format") as why:
+        images.check_name(image)
+    assert why.value.reason == "InvalidImageName"
+
+
 def make(folder: Path, *files: str) -> Path:
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

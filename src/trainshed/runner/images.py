@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from trainshed.kinds.core import imagefiles
+from trainshed.kinds.core import images as names
 from trainshed.kube.objects import Object, dig
 from trainshed.runner.plan import Mount
 from trainshed.runner.settings import ImageRule
@@ -36,6 +37,12 @@ class NotPresent(NoEnvironment):
     """Nothing says what the image stands for, and its container wants no other."""
 
     reason = "ErrImageNeverPull"
+
+
+class NoName(NoEnvironment):
+    """It cannot be the name of an image, here or on a cluster."""
+
+    reason = "InvalidImageName"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,12 @@ def choose(image: str, pod: Object, rules: Sequence[ImageRule], default: str) ->
     if rule is not None:
         return Choice(rule.path or default, f'[images] "{rule.pattern}" in the configuration', contents)
     return Choice(default, "the environment of trainshed itself", is_named=False)
+
+
+def check_name(image: str) -> None:
+    """Nothing is pulled, but what runs here has to run on a cluster, too."""
+    if not names.is_reference(image):
+        raise NoName(f'couldn\'t parse image name "{image}": invalid reference format')
 
 
 def check_pull(policy: str, image: str, choice: Choice) -> None:

@@ -88,6 +88,7 @@ class Site:
     def environment(self, pod: Object, container: Object) -> Environment:
         """Raises `images.NoEnvironment`."""
         image = text(container, "image")
+        images.check_name(image)
         choice = images.choose(image, pod, self.settings.images, self.home)
         images.check_pull(text(container, "imagePullPolicy"), image, choice)
         return images.look(choice)
