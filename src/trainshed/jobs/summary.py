@@ -80,7 +80,7 @@ def summarize(
     """What is known of a job, from it and from whatever of its belongings is given."""
     if job.get("apiVersion") == _V1_VERSION:
         return _summarize_v1(job, pods)
-    state, message = _state(job, pods)
+    state, message = _leaving(job, *_state(job, pods))
     return Summary(
         name=text(job, "metadata", "name"),
         namespace=text(job, "metadata", "namespace"),
@@ -96,7 +96,7 @@ def summarize(
 
 def _summarize_v1(job: Object, pods: Sequence[Object]) -> Summary:
     family = _V1[text(job, "kind")]
-    state, message = v1states.state(family, job, pods)
+    state, message = _leaving(job, *v1states.state(family, job, pods))
     return Summary(
         name=text(job, "metadata", "name"),
         namespace=text(job, "metadata", "namespace"),
@@ -146,6 +146,12 @@ def _state(job: Object, pods: Sequence[Object]) -> tuple[State, str]:
         return "Running", ""
     manager = text(job, "spec", "managedBy")
     return "Pending", f"managed by {manager}, not by Trainshed" if manager not in _MANAGERS else ""
+
+
+def _leaving(job: Object, state: State, message: str) -> tuple[State, str]:
+    """What a job does no longer counts when it is about to go; how it ended still does."""
+    is_leaving = state not in FINAL and bool(text(job, "metadata", "deletionTimestamp"))
+    return state, "being deleted" if is_leaving else message
 
 
 def _nodes(job: Object, jobset: Object | None) -> int:
