@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from trainshed.runner.engine import CannotStart, NotRunning
 from trainshed.runner.plan import ContainerPlan, Mount
 from trainshed.runner.process import records
 from trainshed.runner.sandbox.engine import SandboxEngine
+
+_USER_TOO = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
 
 _AGENT = """
 import asyncio, pathlib, sys
@@ -110,6 +113,42 @@ async def test_a_container_survives_the_holder_and_its_end_is_recorded(bench: Wo
     (bench.folder / "one" / "go").touch()
     assert (await waiting).code == 5
     await appears(container.log, "done")
+
+
+async def test_a_holder_comes_while_the_last_container_ends(bench: Workbench) -> None:
+    for turn in range(5):
+        container = await _waiting_container(bench, f"last-{turn}")
+        os.kill(_holder(bench.folder), signal.SIGKILL)
+        (bench.folder / f"last-{turn}" / "go").touch()
+        next_one = await bench.pod(f"next-{turn}")
+        assert (await bench.end(container)).code == 5
+        assert await bench.said(bench.container(next_one, "hostname")) == f"next-{turn}"
+
+
+@pytest.mark.parametrize("overlay", [True, False])
+async def test_what_a_killed_supervisor_left_is_ended_by_the_next_holder(
+    tmp_path: Path, overlay: bool
+) -> None:
+    engine = SandboxEngine(tmp_path / "engine", overlay=overlay)
+    await engine.start()
+    try:
+        bench = Workbench(engine, tmp_path)
+        container = await _waiting_container(bench)
+        (run,) = [run for _, run in records.runs(str(tmp_path / "engine"))]
+        stray = _stray_beside(run.supervisor.pid)
+        os.kill(_holder(tmp_path), signal.SIGKILL)
+        os.kill(run.supervisor.pid, signal.SIGKILL)
+        await bench.end(container)
+        await bench.pod("next")
+        await until(lambda: stray.poll() is not None, "the stray's end")
+    finally:
+        await engine.stop()
+
+
+def _stray_beside(supervisor: int) -> subprocess.Popen[bytes]:
+    """A process with the mounts and the host name of a pod, bound to nobody."""
+    into = ["nsenter", f"--target={supervisor}", "--mount", "--uts", *_USER_TOO]
+    return subprocess.Popen([*into, "sleep", "600"])
 
 
 async def test_a_new_holder_joins_the_network_and_memory_of_pods_that_live(bench: Workbench) -> None:

@@ -35,9 +35,12 @@ def spawn(work: Callable[[], int], keep: Iterable[int]) -> int:
 
 
 def _shed(keep: set[int]) -> None:
-    """One call for each gap: there are as many descriptors as pods, many times over."""
-    first = 0
-    for descriptor in [*sorted(keep), os.sysconf("SC_OPEN_MAX")]:
+    """One call for each gap: there are as many descriptors as pods, many times over.
+
+    Up to the last one only: not every Python asks the kernel, and there may be room for a billion.
+    """
+    first, end = 0, max(map(int, os.listdir("/proc/self/fd"))) + 1
+    for descriptor in [*sorted(one for one in keep if one < end), end]:
         if first < descriptor:  # of an empty range from 0 on, Python closes everything
             os.closerange(first, descriptor)
         first = descriptor + 1

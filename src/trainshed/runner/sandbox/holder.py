@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 
 if __name__ == "__main__":  # without site packages, our own have to be pointed out
     sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
@@ -111,9 +112,7 @@ def _enter(options: Options, former: list[Run]) -> Kit:
     groups = cgroups.find(group_name(options.folder))
     is_root = os.geteuid() == 0 and namespaces.have_own_mounts()
     if not is_root:
-        if former:
-            namespaces.rejoin_root(former[0].supervisor.pid)
-        else:
+        if not any(_can(namespaces.rejoin_root, run) for run in former):
             namespaces.become_root()
         namespaces.own_mounts()
     for name in ("pods", "layers", "etc", SHM):
@@ -132,15 +131,29 @@ def group_name(folder: str) -> str:
 
 def _join_network(found: Kit, former: list[Run]) -> Outbound:
     """The network namespace of the node: kept alive by supervisors when the last holder was killed."""
-    if former:
-        network = os.open(f"/proc/{former[0].supervisor.pid}/fd/{NODE_NETWORK}", os.O_RDONLY)
-    else:
-        network = namespaces.node(found.addresses)
-    os.dup2(network, NODE_NETWORK, inheritable=False)
-    os.close(network)
+    if not any(_can(_keep_network_of, run) for run in former):
+        _keep_network(namespaces.node(found.addresses))
     outbound = Outbound(found.options.slirp, found.addresses, found.path("outside"))
     outbound.start()
     return outbound
+
+
+def _can(join: Callable[[int], None], run: Run) -> bool:
+    """Whether we got what a supervisor has; one may end while we ask, and then has nothing to give."""
+    try:
+        join(run.supervisor.pid)
+    except OSError:
+        return False
+    return True
+
+
+def _keep_network_of(supervisor: int) -> None:
+    _keep_network(os.open(f"/proc/{supervisor}/fd/{NODE_NETWORK}", os.O_RDONLY))
+
+
+def _keep_network(namespace: int) -> None:
+    os.dup2(namespace, NODE_NETWORK, inheritable=False)
+    os.close(namespace)
 
 
 def _listen(folder: str) -> socket.socket:

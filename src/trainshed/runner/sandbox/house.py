@@ -174,16 +174,21 @@ class House:
         self.spawn(lambda: joining.connect(network, room.plan.address, port, connection), keep)
 
     def adopt(self, former: list[Run]) -> None:
-        """Take over from a holder that was killed."""
+        """Take over from a holder that was killed; not what has ended meanwhile, and left its record."""
+        in_use = set()
         for run in former:
-            place = records.folder(self.kit.options.folder, run.pod, run.container, run.attempt)
-            if run.pod not in self._rooms:
-                self._rooms[run.pod] = self._rejoined(run)
-            self._look_after(run.supervisor.pid, run.pod, place, run.layer, is_child=False)
-        in_use = {run.layer for run in former}
+            with contextlib.suppress(OSError):
+                self._adopt(run)
+                in_use.add(run.layer)
         for entry in os.scandir(self.kit.path("layers")):
             if entry.path not in in_use:
                 self._clean(entry.path)
+
+    def _adopt(self, run: Run) -> None:
+        place = records.folder(self.kit.options.folder, run.pod, run.container, run.attempt)
+        if run.pod not in self._rooms:
+            self._rooms[run.pod] = self._rejoined(run)
+        self._look_after(run.supervisor.pid, run.pod, place, run.layer, is_child=False)
 
     def _rejoined(self, run: Run) -> Room:
         with open(self.kit.path("pods", run.pod, "pod.json")) as file:

@@ -8,6 +8,8 @@ import signal
 import time
 from collections.abc import Callable, Collection
 
+from trainshed.runner.sandbox.kit import SHM
+
 _ROUNDS, _PAUSE = 100, 0.005
 _CALM_ROUNDS = 2
 """One may end after it has forked, before we come to it: its child is seen by the next look only."""
@@ -28,6 +30,7 @@ def end_forgotten(folder: str, keep: Collection[int]) -> None:
     Whatever is in a pod has seen a file system of ours mounted there.
     """
     marks = [_escaped(os.path.join(folder, name, "")) for name in ("pods", "layers")]
+    marks.append(_escaped(os.path.join(folder, SHM)) + b" ")  # itself, not what is below
     _end_all(lambda: [pid for pid in _all() if _mentions(pid, marks) and not _descends(pid, keep)])
 
 
