@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import os
+import shutil
 import sys
+from pathlib import Path
 
 from tests import waits
 from tests.agent import awaiting
+from tests.agent.nodes import Place
 from tests.agent.pods import a_container, a_pod, is_over, is_running, phase, status, waiting
 from tests.builders import a_config_map, a_secret
 from trainshed.client.client import Client
 from trainshed.client.requests import LogOptions
-from trainshed.kube.objects import JSON, Object
+from trainshed.kube.objects import JSON, Object, text
+from trainshed.runner.volumes import inmemory
 
 BY_NAME = """
 import ssl, urllib.request
@@ -262,6 +269,50 @@ async def test_a_pod_that_is_not_ready_is_found_by_its_own_name_but_by_no_servic
     await client.create(awaiting.a_service("self"))
     (found,) = await said(client, pod)
     assert found.split()[1:] == ["self"]
+
+
+KEYS: Object = {"name": "keys", "secret": {"secretName": "keys"}}
+MOUNTED: JSON = [{"name": "keys", "mountPath": "/keys"}]
+
+
+async def test_files_that_somebody_took_away_are_there_for_the_next_run(
+    place: Place, client: Client, tmp_path: Path
+) -> None:
+    await client.create(a_secret("keys", {"id": "key"}))
+    os.chmod(tmp_path, 0o755)
+    signs = {"name": "signs", "hostPath": {"path": str(tmp_path)}}
+    mounts: JSON = [{"name": "keys", "mountPath": "/keys"}, {"name": "signs", "mountPath": "/signs"}]
+    script = "test -e /signs/again && exec cat /keys/id; until test -e /signs/go; do sleep 0.02; done; exit 1"
+    container = a_container(script, volumeMounts=mounts)
+    await client.create(a_pod("p", container, policy="OnFailure", volumes=[KEYS, signs]))
+    found = await waits.until(client, "pods", "p", is_running)
+    shutil.rmtree(inmemory.folder(place.server.data / "agent" / "pods" / text(found, "metadata", "uid")))
+    (tmp_path / "again").touch()
+    (tmp_path / "go").touch()
+    over = await waits.until(client, "pods", "p", lambda pod: is_over(pod) or waiting(pod).get("message"))
+    assert phase(over) == "Succeeded", waiting(over)
+
+
+async def test_nothing_secret_stays_of_pods_that_go_while_it_changes(place: Place, client: Client) -> None:
+    await client.create(a_secret("keys", {"id": "0"}))
+    names = [f"p{number}" for number in range(4)]
+    for name in names:
+        script = "trap 'exit 0' TERM; while :; do sleep 0.05; done"
+        await client.create(a_pod(name, a_container(script, volumeMounts=MOUNTED), volumes=[KEYS]))
+    uids = {text(await waits.until(client, "pods", name, is_running), "metadata", "uid") for name in names}
+
+    async def change() -> None:
+        for number in itertools.count():
+            await client.patch("secrets", "keys", {"stringData": {"id": str(number)}})
+
+    changing = asyncio.create_task(change())
+    await asyncio.gather(*(client.delete("pods", name) for name in names))
+    await asyncio.gather(*(waits.until_gone(client, "pods", name) for name in names))
+    changing.cancel()
+    await asyncio.gather(changing, return_exceptions=True)
+    await client.patch("secrets", "keys", {"stringData": {"id": "last"}})
+    await said(client, a_pod("after", a_container("cat /keys/id", volumeMounts=MOUNTED), volumes=[KEYS]))
+    assert not uids & inmemory.left(place.server.data / "agent" / "pods")
 
 
 async def test_what_is_secret_lies_in_memory(client: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,18 @@ def test_agents_do_not_share_one(pods: Path, tmp_path: Path) -> None:
     assert inmemory.folder(other / "one").parent != inmemory.folder(pods / "one").parent
     assert str(inmemory.folder(other / "one")).startswith("/dev/shm/")
     inmemory.clear(other)
+
+
+def test_nothing_is_put_where_a_logout_removes_it(tmp_path: Path) -> None:
+    nobody = pwd.getpwnam("nobody")
+    assert not inmemory.is_cleared_at_logout(nobody.pw_uid, tmp_path), "without systemd"
+    (tmp_path / "run/systemd/system").mkdir(parents=True)
+    assert inmemory.is_cleared_at_logout(nobody.pw_uid, tmp_path)
+    assert not inmemory.is_cleared_at_logout(0, tmp_path)
+    assert not inmemory.is_cleared_at_logout(123456789, tmp_path), "nobody who could log in"
+    (tmp_path / "var/lib/systemd/linger").mkdir(parents=True)
+    (tmp_path / "var/lib/systemd/linger/nobody").touch()
+    assert not inmemory.is_cleared_at_logout(nobody.pw_uid, tmp_path)
 
 
 @pytest.mark.parametrize("made", ["open", "link"])

@@ -77,6 +77,7 @@ class Furnishing:
         self._prepared: dict[str, Prepared] = {}
         self._plan: PodPlan | None = None
         self._troubled = False
+        self._is_removed = False
 
     # --- pod ---
 
@@ -211,6 +212,8 @@ class Furnishing:
         except (faults.Fault, Failure) as trouble:
             log.info("volumes of pod %s are not refreshed: %s", self._owner.uid, trouble)
             return False
+        if self._is_removed:  # meanwhile; nobody would remove it again
+            return True
         dated = self._site.clock().strftime("%Y_%m_%d_%H_%M_%S")
         troubles = preparing.refresh(self._owner.pod, self._volumes, self._grounds(), sources, tokens, dated)
         if troubles and not self._troubled:
@@ -220,6 +223,7 @@ class Furnishing:
 
     async def remove(self) -> None:
         """Give everything back."""
+        self._is_removed = True
         self._site.devices.release(self._owner.uid)
         owner = self._owner
         await asyncio.to_thread(pod_state.remove, owner.folder)
@@ -228,7 +232,7 @@ class Furnishing:
 
     async def container(self, spec: Object, attempt: int) -> ContainerPlan:
         """What one run of a container needs; raises `CannotPlan`."""
-        if self._plan is None:
+        if not self._is_furnished():
             await self._catch_up()
         chosen = self._environment(spec)
         found = set(environment.references(spec))
@@ -248,8 +252,11 @@ class Furnishing:
         self._environments[text(spec, "name")] = chosen
         return plan
 
+    def _is_furnished(self) -> bool:
+        return self._plan is not None and all(os.path.exists(one.path) for one in self._prepared.values())
+
     async def _catch_up(self) -> None:
-        """Containers of a former agent went on without: a new run needs all that is around it again."""
+        """A new run needs all that is around it: a former agent made it, or somebody took it away."""
         try:
             await self.furnish()
         except NotFurnished as why:

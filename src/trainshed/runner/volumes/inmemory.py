@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import shutil
 import stat
 from contextlib import suppress
@@ -17,6 +18,7 @@ from pathlib import Path
 
 _SHARED_MEMORY = Path("/dev/shm")
 _PREFIX = "trainshed-"
+_FIRST_ORDINARY_USER = 1000
 _OWNER = "of"
 """In the folder: the agent's, by its view of files and its folder of pods; a link, as that is made in one."""
 
@@ -68,6 +70,8 @@ def _is_forsaken(root: Path) -> bool:
 def _root(pods: Path) -> Path | None:
     try:
         root = _place(pods)
+        if not root.exists() and is_cleared_at_logout(os.geteuid()):
+            return None
         root.mkdir(mode=0o700)
     except FileExistsError:
         return _found(pods)
@@ -76,6 +80,17 @@ def _root(pods: Path) -> Path | None:
     with suppress(OSError):  # no room for it: then nobody but the agent clears it
         (root / _OWNER).symlink_to(f"{_view()}{pods.resolve()}")
     return root
+
+
+def is_cleared_at_logout(user: int, system: Path = Path("/")) -> bool:
+    """Whether systemd removes what an ordinary user has there with the last session, in use or not."""
+    if user < _FIRST_ORDINARY_USER or not (system / "run/systemd/system").is_dir():
+        return False
+    try:
+        name = pwd.getpwuid(user).pw_name
+    except KeyError:
+        return False
+    return not (system / "var/lib/systemd/linger" / name).exists()
 
 
 def _found(pods: Path) -> Path | None:
