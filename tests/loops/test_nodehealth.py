@@ -97,17 +97,48 @@ async def test_an_agent_that_was_silent_makes_its_node_ready_again(
     cluster: Cluster, client: Client, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registration, "RENEW_SECONDS", 0.05)
-    machine = Machine(name, "192.0.2.7", 1, 1 << 30, 1 << 30, (), "6.1", "Debian", "amd64", "mid", "bid")
-    plan, slept = NodePlan(name, {"cpu": "1"}, (), {}, None), timedelta()
-    agent = Registration(
-        client, machine, [plan], Features("process", (), ()), lambda: datetime.now(UTC) + slept
-    )
+    monkeypatch.setattr(registration, "_STATUS_EVERY", 1_000_000)
+    slept = timedelta()
+    agent = Registration(*an_agent(client, name), lambda: datetime.now(UTC) + slept)
     await agent.register()
-    unknown = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
-    change: Object = {"status": {"conditions": [unknown]}}
-    await client.patch("nodes", name, change, type="strategic", subresource="status")
+    await call_lost(client, name)
     slept = timedelta(minutes=5)
     async with Tasks() as tasks, asyncio.timeout(20):
         tasks.start("keep", agent.keep())
         await waits.until(client, "nodes", name, lambda found: readiness(found)[0] == "True")
     await client.delete("nodes", name)
+
+
+async def test_an_agent_that_slept_over_an_answer_makes_its_node_ready_again(
+    cluster: Cluster, client: Client, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registration, "RENEW_SECONDS", 0.05)
+    monkeypatch.setattr(registration, "_STATUS_EVERY", 1_000_000)
+    slept = timedelta()
+
+    class Sleeper(Registration):
+        async def _renew(self, plan: NodePlan) -> None:
+            nonlocal slept
+            await super()._renew(plan)
+            slept = timedelta(minutes=5)
+
+    agent = Sleeper(*an_agent(client, name), lambda: datetime.now(UTC) + slept)
+    await agent.register()
+    slept = timedelta()
+    await call_lost(client, name)
+    async with Tasks() as tasks, asyncio.timeout(20):
+        tasks.start("keep", agent.keep())
+        await waits.until(client, "nodes", name, lambda found: readiness(found)[0] == "True")
+    await client.delete("nodes", name)
+
+
+def an_agent(client: Client, name: str) -> tuple[Client, Machine, list[NodePlan], Features]:
+    machine = Machine(name, "192.0.2.7", 1, 1 << 30, 1 << 30, (), "6.1", "Debian", "amd64", "mid", "bid")
+    return client, machine, [NodePlan(name, {"cpu": "1"}, (), {}, None)], Features("process", (), ())
+
+
+async def call_lost(client: Client, name: str) -> None:
+    """As the operator does when it has not heard of a node for long."""
+    unknown = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+    change: Object = {"status": {"conditions": [unknown]}}
+    await client.patch("nodes", name, change, type="strategic", subresource="status")

@@ -52,10 +52,11 @@ class Registration:
             await asyncio.sleep(RENEW_SECONDS)
             count += 1
             try:
-                if count % _STATUS_EVERY == 0 or self._was_silent():
-                    await self.register()
-                else:
+                is_due = count % _STATUS_EVERY == 0
+                if not is_due and not self._was_silent():
                     await asyncio.gather(*(self._renew(plan) for plan in self._plans))
+                if is_due or self._was_silent():  # also by now: the answer may have been long in coming
+                    await self.register()
                 self._heard = self._clock()
             except (faults.Fault, Failure) as trouble:
                 log.info("the node's lease is not renewed: %s", trouble)
