@@ -60,6 +60,11 @@ class Memory:
     refused: dict[str, str] = field(default_factory=dict)
     """Pods the server would not have, and why; under no name, what they stand on."""
 
+    @property
+    def why_refused(self) -> str:
+        """Of several always the same, whichever was answered first: what changes is written at once."""
+        return self.refused[min(self.refused)] if self.refused else ""
+
 
 @dataclass(slots=True)
 class Keeper:
@@ -99,7 +104,7 @@ class Keeper:
             tuple(one for one in services if _carries(one, labels)),
             world.clock(),
             self.settings,
-            next(iter(self.memories[uid].refused.values()), ""),
+            self.memories[uid].why_refused,
         )
 
     async def _carry_out(self, plan: Plan, job: Object, world: World) -> None:
