@@ -186,7 +186,13 @@ class TestScopes:
             await used(client, "idle", name, {"pods": "1"})
             await used(client, "short", name, {"pods": "1"})
             with pytest.raises(Forbidden, match="exceeded quota: short"):
-                await client.patch("pods", "sized", {"spec": {"activeDeadlineSeconds": 600}}, name)
+                await client.create(a_sized_pod("short-2", {"cpu": "1"}, activeDeadlineSeconds=600), name)
+
+    async def test_a_pod_that_is_there_may_come_into_a_scope(self, client: Client, name: str) -> None:
+        async with room(client, name):
+            await enforced(client, a_quota("short", {"pods": "0"}, scopes=["Terminating"]), name)
+            await client.create(a_sized_pod("sized", {"cpu": "1"}), name)
+            await client.patch("pods", "sized", {"spec": {"activeDeadlineSeconds": 600}}, name)
 
     async def test_a_selector_names_priority_classes(self, client: Client, name: str) -> None:
         expression = {"scopeName": "PriorityClass", "operator": "In", "values": ["system-node-critical"]}

@@ -57,6 +57,8 @@ class Quotas:
         resource = request.kind.stored_as
         if budgets is None or request.subresource or resource in usage.IGNORED:
             return
+        if resource == "pods" and request.old is not None:  # what it needs is settled, whatever its scope
+            return
         if why := budgets.refusal(resource, request.obj, request.old, self._state.now()):
             raise forbidden(request, why)
 
