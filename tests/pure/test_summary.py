@@ -49,7 +49,10 @@ def test_the_state_is_the_strongest_claim(job: Object, state: str) -> None:
 
 
 def test_a_job_that_is_being_deleted_says_so_unless_it_has_ended() -> None:
-    job, done = a_job(("Waiting", "True", "waiting: needs")), a_job(("Failed", "True", "rank 0 of 2 exited 1"))
+    job, done = (
+        a_job(("Waiting", "True", "waiting: needs")),
+        a_job(("Failed", "True", "rank 0 of 2 exited 1")),
+    )
     for one in (job, done):
         one["metadata"]["deletionTimestamp"] = "2026-01-01T00:01:00Z"
     assert summary.summarize(job).message == "being deleted"
