@@ -116,7 +116,7 @@ def test_what_a_registry_could_have_is_a_name(image: str) -> None:
 )
 def test_what_no_registry_could_have_is_told_as_on_a_cluster(image: str) -> None:
     with pytest.raises(
-        NoEnvironment, match="(?s)couldn't parse image name .*: invalid reference format"
+        NoEnvironment, match=r"(?s)couldn't parse image name .*: invalid reference format"
     ) as why:
         images.check_name(image)
     assert why.value.reason == "InvalidImageName"
