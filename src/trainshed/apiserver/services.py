@@ -10,12 +10,13 @@ from collections.abc import Iterator
 
 from trainshed.apiserver.admission import Check, Request
 from trainshed.kinds.core import services
-from trainshed.kinds.reading import entries, number, texts
+from trainshed.kinds.reading import entries, mapping, number, texts
 from trainshed.kube import faults
-from trainshed.kube.objects import Object, decode
+from trainshed.kube.objects import Object, decode, text
 
 RESOURCE = "services"
 ADDRESSES = ipaddress.ip_network("10.96.0.0/12")
+FAMILY = "IPv4"
 _TRIES = 64
 
 
@@ -62,6 +63,32 @@ def _free_node_port(request: Request, taken: set[int]) -> int:
 
 
 # --- collisions -------------------------------------------------------------------------------------------
+
+
+def has_known_families(request: Request) -> None:
+    """Addresses are of one family here; a service that names its endpoints itself may speak of any."""
+    errors = [*_family_errors(request)]
+    if errors:
+        raise faults.refuse("Service", "", request.name, errors)
+
+
+def _family_errors(request: Request) -> Iterator[faults.FieldError]:
+    spec, before = mapping(request.obj, "spec"), mapping(request.old, "spec")
+    if services.may_have_any_family(request.obj):
+        return
+    policy = text(spec, "ipFamilyPolicy")
+    if policy == "RequireDualStack" and policy != text(before, "ipFamilyPolicy"):
+        why = "this cluster is not configured for dual-stack services"
+        yield faults.invalid("spec.ipFamilyPolicy", policy, why)
+    kept = texts(before, "ipFamilies")
+    for index, family in enumerate(texts(spec, "ipFamilies")):
+        if family not in (FAMILY, *kept) and not _follows_an_address(spec, index):
+            yield faults.invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
+
+
+def _follows_an_address(spec: Object, index: int) -> bool:
+    """Whether a family was read off an address that was asked for: that is refused by itself."""
+    return any(":" in address for address in texts(spec, "clusterIPs")[index : index + 1])
 
 
 def takes_nothing_of_others(request: Request) -> None:
@@ -121,4 +148,4 @@ def _others(request: Request) -> Iterator[Object]:
 
 
 CHECKS: dict[str, tuple[Check, ...]] = {RESOURCE: (is_furnished,)}
-VERDICTS: dict[str, tuple[Check, ...]] = {RESOURCE: (takes_nothing_of_others,)}
+VERDICTS: dict[str, tuple[Check, ...]] = {RESOURCE: (has_known_families, takes_nothing_of_others)}

@@ -47,6 +47,13 @@ def is_headless(service: Object) -> bool:
     )
 
 
+def may_have_any_family(service: Object) -> bool:
+    """A service that is given no address and finds no pods: what is behind it is anybody's word."""
+    if text(service, "spec", "type") == "ExternalName":
+        return True
+    return is_headless(service) and not mapping(service, "spec", "selector")
+
+
 def _is_open(spec: Object) -> bool:
     """Whether others than pods may reach it."""
     return text(spec, "type") in ("NodePort", "LoadBalancer") or bool(sequence(spec, "externalIPs"))
