@@ -91,6 +91,32 @@ class TestScale:
         assert wire.ask("PUT", f"{path}/some/scale", scale).code == code
         assert wire.ask("GET", f"{path}/some").object()["spec"]["replicas"] == 1
 
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        [
+            ({"metadata": {"name": "other"}}, "the name of the object (other) does not match the name on"),
+            ({"metadata": {"namespace": "other"}}, "the namespace of the provided object does not match"),
+            ({"kind": "Deployment"}, "the kind in the data does not match"),
+            ({"apiVersion": "apps/v1"}, "does not match the expected API version (autoscaling/v1)"),
+            ({"metadata": {"uid": ["x"]}}, "cannot unmarshal array into Go struct field"),
+        ],
+    )
+    def test_a_patch_leaves_it_the_scale_of_its_object(
+        self, wire: Wire, space: str, change: Object, why: str
+    ) -> None:
+        path = f"/apis/apps/v1/namespaces/{space}/deployments"
+        made(wire, path, a_deployment("some"))
+        wish = {"spec": {"replicas": 3}, **change}
+        reply = wire.ask("PATCH", f"{path}/some/scale", wish, MERGE)
+        assert (reply.code, why in reply.object()["message"]) == (400, True), reply.text
+        assert wire.ask("GET", f"{path}/some").object()["spec"]["replicas"] == 1
+
+    def test_a_scale_with_unreadable_metadata_is_refused(self, wire: Wire, space: str) -> None:
+        path = f"/apis/apps/v1/namespaces/{space}/deployments"
+        made(wire, path, a_deployment("some"))
+        reply = wire.ask("PUT", f"{path}/some/scale", a_scale(3) | {"metadata": {"uid": ["x"]}})
+        assert (reply.code, "cannot unmarshal array" in reply.object()["message"]) == (400, True)
+
     def test_applying_a_scale_owns_the_replicas(self, wire: Wire, space: str) -> None:
         path = f"/apis/apps/v1/namespaces/{space}/deployments/some"
         whole = {"apiVersion": "apps/v1", "kind": "Deployment", **a_deployment("some")}

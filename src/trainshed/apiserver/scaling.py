@@ -59,6 +59,7 @@ def get(call: Call) -> Answer:
 async def update(call: Call) -> Answer:
     writing.check_dry_run(call)
     old, scale = subresources.stored(call), subresources.named_body(call, "Scale")
+    _check_meant(call, scale)
     return await _write(call, old, _planted(call, old, scale))
 
 
@@ -70,7 +71,8 @@ async def patch(call: Call) -> Answer:
         return await _write(call, old, _applied(call, old), track=False)
     change = negotiation.decode_patch(call.request.body, form)
     before = _scale_of(call, rendering.spoken(call.kind, old))
-    scale = patches.json_patch(before, change) if form == "json" else patches.merge(before, change)
+    scale: Object = patches.json_patch(before, change) if form == "json" else patches.merge(before, change)
+    _check_meant(call, scale)
     return await _write(call, old, _planted(call, old, scale))
 
 
@@ -113,13 +115,18 @@ def _applied_scale(call: Call) -> Object:
     duplicates: list[str] = []
     scale: Object = negotiation.decode_patch(call.request.body, "apply", duplicates)
     patching.check_typed(scale)
-    bodies.check_type(SCALE, scale)
-    bodies.check_place(call, scale)
+    _check_meant(call, scale)
     bodies.report(call, duplicates)
     if errors := typed.misfits(scale, _SHAPE):
         where = f"{call.namespace}/{call.target.name}; autoscaling/v1, Kind=Scale"
         raise apply.Untypable(f"failed to create typed patch object ({where}): {typed.joined(errors)}")
     return scale
+
+
+def _check_meant(call: Call, scale: Object) -> None:
+    """It is a Scale, and that of the object the path names."""
+    bodies.check_type(SCALE, scale)
+    bodies.check_place(call, scale)
 
 
 def _wish(call: Call, scale: Object) -> Object:
