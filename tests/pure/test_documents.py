@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
+import sys
+import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainshed.kube import documents
-from trainshed.kube.objects import JSON
+from trainshed.kube.objects import JSON, encode
 
 json_values = st.recursive(
     st.none()
@@ -57,6 +61,56 @@ def test_broken_json_is_described(text: bytes, why: str) -> None:
 )
 def test_half_a_surrogate_pair_reads_as_the_replacement_character(text: bytes, value: JSON) -> None:
     assert documents.read_json(text) == value
+
+
+ESCAPES = [rb"\ud83d", rb"\uDE00", rb"\\", rb"\n", rb"\u0041", b"ud800", b"x"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(ESCAPES), max_size=8))
+def test_among_any_escapes_only_halves_are_replaced(parts: list[bytes]) -> None:
+    text = b'"' + b"".join(parts) + b'"'
+    assert documents.read_json(text) == re.sub("[\ud800-\udfff]", "\ufffd", json.loads(text))
+
+
+@pytest.mark.parametrize("text", [b'"\xff\xff"', b'"\xff\xff \\ud800"'])
+def test_no_half_makes_a_broken_text_readable(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        documents.read_json(text)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many Python functions are called: what time is made of, and the same on every machine."""
+    count = 0
+
+    def note(frame: object, event: str, _: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("escape", [rb"\n", rb"\\", rb"\u003a", rb"\ud800", rb"\ud83d\ude00", rb"x\ny"])
+def test_escapes_cost_no_step_each(escape: bytes) -> None:
+    def broken() -> None:
+        with pytest.raises(ValueError, match="unexpected end"):
+            documents.read_json(b'{"a":"' + escape * 50_000)
+
+    sound = b'{"a":"\\u003a' + escape * 50_000 + b'"}'
+    assert calls_of(broken) < 1000
+    assert calls_of(lambda: documents.find_duplicates(sound, {"a": ""})) < 1000
+
+
+def test_one_repeated_key_among_very_many_is_found_at_once() -> None:
+    text = encode({f"k{number}": number for number in range(40_000)})[:-1] + b',"k7":1}'
+    began = time.process_time()
+    assert documents.find_duplicates(text, documents.read_json(text)) == ["k7"]
+    assert time.process_time() - began < 5
 
 
 def test_repeated_keys_with_half_a_surrogate_pair_can_be_named() -> None:

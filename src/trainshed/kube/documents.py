@@ -16,11 +16,11 @@ from trainshed.kube.objects import JSON, decode, encode
 
 MAX_DEPTH = 100
 _TOO_DEEP = "exceeded max depth"
-_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
+_HALF = re.compile(
+    rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F][0-9a-fA-F]{2})"
 )
-"""An escape in a JSON text: a whole surrogate pair, half of one, or any other."""
+"""Half of a surrogate pair in a JSON text: the first without the second, or the second without the first."""
 _POSITION = re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)")
 
 
@@ -132,8 +132,13 @@ def _marking(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
     if len(plain) == len(pairs):
         return plain
     marked = _Repeating(plain)
-    keys = [key for key, _ in pairs]
-    marked.repeated = [key for index, key in enumerate(keys) if key in keys[:index]]
+    marked.repeated = []
+    unseen = set(plain)
+    for key, _ in pairs:
+        if key in unseen:
+            unseen.discard(key)
+        else:
+            marked.repeated.append(key)
     return marked
 
 
@@ -147,8 +152,15 @@ def named(value: JSON) -> str:
 
 
 def _whole(data: bytes) -> bytes:
-    """The text with halves of surrogate pairs replaced, as Go reads them; our decoder refuses those."""
-    return _ESCAPE.sub(lambda found: found[0] if found[1] is None else b"\\ufffd", data)
+    """The text with halves of surrogate pairs replaced, as Go reads them; our decoder refuses those.
+
+    Escaped backslashes step aside meanwhile, for bytes that no text has: behind one, `ud800` is just letters.
+    So no escape costs a call, and every byte keeps its place.
+    """
+    if b"\xff" in data:
+        return data
+    aside = data.replace(rb"\\", b"\xff\xff")
+    return _HALF.sub(rb"\\ufffd", aside).replace(b"\xff\xff", rb"\\")
 
 
 def _worded(message: str, data: bytes) -> str:
