@@ -8,6 +8,7 @@ from tests.pure.definitions_objects import an_accepted
 from trainshed.apiserver import rendering
 from trainshed.kinds import custom
 from trainshed.kinds.kind import Kind
+from trainshed.kinds.readings import Readings
 from trainshed.kube import schema
 from trainshed.kube.objects import Object, decode, encode
 from trainshed.store.records import Key, Record
@@ -32,8 +33,33 @@ def test_what_has_the_new_shape_already_is_worked_out_once(kind: Kind) -> None:
     assert rendering.is_current(kind, record)
 
 
-def test_what_has_not_is_given_it_at_every_reading(kind: Kind) -> None:
+def test_what_has_not_is_given_it_once_and_remembered(kind: Kind) -> None:
     record = stored(kind, {"former": True})
-    for _ in range(2):
-        assert decode(rendering.shown(kind, record))["spec"] == {"size": 3}
-        assert not rendering.is_current(kind, record)
+    assert decode(rendering.shown(kind, record))["spec"] == {"size": 3}
+    remembered = rendering.shown(kind, record)
+    assert decode(remembered)["spec"] == rendering.spoken(kind, record)["spec"] == {"size": 3}
+    assert rendering.shown(kind, record) is remembered
+    assert rendering.items(kind, [record]) == ([remembered], 0)
+    assert not rendering.is_current(kind, record)
+
+
+def test_what_is_remembered_has_a_bound() -> None:
+    readings = Readings(most=10_000)
+    for revision in range(100):
+        readings.note(revision, b"stored", b"x" * 1000)
+        assert readings.find(revision, b"stored") == b"x" * 1000
+    assert 0 < len(readings) < 10
+    for revision in range(1000):
+        readings.note(revision, b"stored", b"stored")
+    assert 0 < len(readings) < 100
+
+
+def test_what_is_forgotten_makes_room() -> None:
+    readings = Readings(most=5_000)
+    readings.note(1, b"", b"first")
+    for revision in range(2, 1000):
+        readings.note(revision, b"", b"x" * 1000)
+        readings.forget(revision)
+        readings.forget(revision)
+        assert readings.find(revision, b"") is None
+    assert readings.find(1, b"") == b"first"

@@ -11,6 +11,7 @@ from tests.server.wire import Wire
 from tests.servers import Cluster
 from trainshed.kube.objects import Object
 
+MERGE = "application/merge-patch+json"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -33,6 +34,38 @@ def test_without_initial_events_a_watch_starts_now(wire: Wire, space: str) -> No
     assert watched(wire, path, sendInitialEvents="false", **rule) == []
     seen = watched(wire, path, sendInitialEvents="true", **rule)
     assert [event["type"] for event in seen] == ["ADDED"], "bookmarks are only for those who want them"
+
+
+def test_a_watch_ends_when_another_shape_is_served_and_not_before(
+    wire: Wire, space: str, provoked: Cluster
+) -> None:
+    group = f"g{secrets.token_hex(3)}.example.com"
+    stored = made(wire, DEFINITIONS, a_definition("widgets", "Widget", group, {"type": "object"}))
+    place, widgets = f"{DEFINITIONS}/widgets.{group}", f"/apis/{group}/v1/namespaces/{space}/widgets"
+    made(wire, widgets, {"metadata": {"name": "early"}})
+    with Wire(provoked.config()) as other, other.stream(f"{widgets}?watch=1&timeoutSeconds=300") as lines:
+        seen: list[Object] = [json.loads(next(lines))]
+        assert wire.ask("PATCH", place, {"metadata": {"labels": {"a": "b"}}}, MERGE).code == 200
+        made(wire, widgets, {"metadata": {"name": "late"}})
+        seen.append(json.loads(next(lines)))
+        shape = {"type": "object", "properties": {"spec": {"type": "object"}}}
+        versions = [{**stored["spec"]["versions"][0], "schema": {"openAPIV3Schema": shape}}]
+        assert wire.ask("PATCH", place, {"spec": {"versions": versions}}, MERGE).code == 200
+        seen += [json.loads(line) for line in lines]
+    assert [(it["type"], it["object"]["metadata"]["name"]) for it in seen] == [
+        ("ADDED", "early"),
+        ("ADDED", "late"),
+    ]
+    wire.ask("DELETE", place)
+
+
+def test_a_watch_ends_with_its_definition(wire: Wire, space: str, provoked: Cluster) -> None:
+    group = f"g{secrets.token_hex(3)}.example.com"
+    made(wire, DEFINITIONS, a_definition("widgets", "Widget", group, {"type": "object"}))
+    path = f"/apis/{group}/v1/namespaces/{space}/widgets?watch=1&timeoutSeconds=300"
+    with Wire(provoked.config()) as other, other.stream(path) as lines:
+        wire.ask("DELETE", f"{DEFINITIONS}/widgets.{group}")
+        assert list(lines) == []
 
 
 def test_a_watch_ends_rather_than_showing_another_version(wire: Wire, space: str, provoked: Cluster) -> None:

@@ -85,7 +85,15 @@ class Application:
         call = Call(self.state, request, target, kind, user, self._authorize)
         if request.is_whole or request.method not in _WITH_BODY:
             return handle(call)
-        return _with_body(request, handle, call)
+        return self._with_body(request, user, target)
+
+    async def _with_body(self, request: Incoming, user: Identity, target: Target) -> Result:
+        """Decide anew once the body is there: what is served, and to whom, may have changed meanwhile."""
+        await request.arrive()
+        handled = self._resource(request, user, target)
+        if isinstance(handled, Pending):
+            return handled.finish(await handled.future)
+        return await handled if inspect.isawaitable(handled) else handled
 
     def _authorize(self, attributes: Attributes) -> None:
         decision = self.authorizer.decide(attributes)
@@ -142,14 +150,6 @@ class Application:
                 source=source,
             )
         )
-
-
-async def _with_body(request: Incoming, handle: Handler, call: Call) -> Result:
-    await request.arrive()
-    handled = handle(call)
-    if isinstance(handled, Pending):
-        return handled.finish(await handled.future)
-    return await handled if inspect.isawaitable(handled) else handled
 
 
 def _settle(request: Incoming, pending: Pending, respond: Respond, done: asyncio.Future[Record]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
 from trainshed.apiserver import admission, install, removal, rendering, writes
 from trainshed.apiserver.housekeeping import Housekeeper
@@ -18,6 +19,7 @@ from trainshed.store.records import Event, Key, Record
 
 RESOURCE = install.DEFINITIONS
 CLEANUP = removal.ON_DELETE[RESOURCE]
+_SHAPE = attrgetter("kind", "edition", "storage_version")
 
 
 def is_established(request: admission.Request) -> None:
@@ -37,30 +39,49 @@ class Definitions:
 
     def start(self) -> None:
         for record in self._state.store.list(RESOURCE, None):
-            self._serve(record)
+            self._serve(record, record.revision)
 
     def notice(self, kind: Kind, event: Event) -> None:
         key = event.record.key
+        if kind.custom and event.previous is not None:
+            kind.readings.forget(event.previous.revision)
         if key.resource == RESOURCE:
-            if event.type == "DELETED":
-                self._leaving.discard(key.name)
-                self._state.registry.remove(key.name)
-                self._keeper.add("names that became free", self._accept_waiting)
-            else:
-                self._serve(event.record)
+            self._notice_definition(event)
         elif event.type == "DELETED" and key.resource in self._leaving:
             self._empty_later(Key(RESOURCE, "", key.resource))
 
-    def _serve(self, record: Record) -> None:
-        crd = self._as_served(record)
+    def _notice_definition(self, event: Event) -> None:
+        name = event.record.key.name
+        if event.type == "DELETED":
+            self._leaving.discard(name)
+            self._state.registry.remove(name)
+            self._keeper.add("names that became free", self._accept_waiting)
+        else:
+            self._serve(event.record, self._next_to_be_stored(event.record))
+        for watcher in self._state.watchers.get(name, ()):
+            watcher.close()  # it looks whether it may go on
+
+    def _next_to_be_stored(self, definition: Record) -> int:
+        """The first revision objects can have the new shape at: those on their way have the old one."""
+        queued = self._state.store.heads(definition.key.name, None)
+        return max((record.revision + 1 for record in queued), default=0)
+
+    def _serve(self, record: Record, since: int) -> None:
+        crd, name = self._as_served(record), record.key.name
         if conditions.is_true(dig(crd, "status", "conditions"), "Established"):
-            self._state.registry.install(
-                record.key.name, _with_dialects(self._kinds(record.key, crd, record.revision))
-            )
-            self._keeper.add(f"stored version of {record.key.name}", partial(self._migrate, record.key.name))
+            kinds = _with_dialects(self._kinds(record.key, crd, max(since, record.revision)))
+            self._state.registry.install(name, [self._continued(kind) for kind in kinds])
+            self._keeper.add(f"stored version of {name}", partial(self._migrate, name, record.revision))
         if lifecycle.is_leaving(crd):
             self._leaving.add(record.key.name)
             self._empty_later(record.key)
+
+    def _continued(self, kind: Kind) -> Kind:
+        """What is known of stored objects holds for as long as their kind keeps its shape."""
+        before = self._state.registry.find(kind.group, kind.version, kind.plural)
+        if before is None or _SHAPE(before) != _SHAPE(kind):
+            return kind
+        return replace(kind, since=before.since, readings=before.readings)
 
     def _kinds(self, key: Key, crd: Object, since: int = 0) -> tuple[Kind, ...]:
         return custom.kinds_of(crd, self._state.object_meta, partial(self._load, key), since)
@@ -78,15 +99,18 @@ class Definitions:
 
     # --- changes ------------------------------------------------------------------------------------------
 
-    async def _migrate(self, resource: str) -> None:
-        """Objects written before the stored version changed are written again in the new one."""
+    async def _migrate(self, resource: str, defined: int) -> None:
+        """Objects written before the stored version changed are written again in the new one.
+
+        So are those that were on their way when their definition changed: by their revision they are younger
+        than it, and after a restart nobody could tell that their shape is the one before.
+        """
         home = self._state.registry.stored(resource)
         if home is None or home.dialect is not None:
             return
-        start = rendering.prefix(home)
-        for record in list(self._state.store.list(resource, None)):
+        for record in self._state.store.heads(resource, None):
             newest = self._state.store.head(record.key)
-            if newest is not None and not newest.value.startswith(start):
+            if newest is not None and not _is_at_home(home, newest, defined):
                 await writes.put_as_is(self._state, home, newest, loaded(newest))
 
     async def _accept_waiting(self) -> None:
@@ -142,6 +166,13 @@ class Definitions:
         versions = [{**version, "served": True} for version in crd["spec"]["versions"]]
         kinds = self._kinds(key, {**crd, "spec": {**crd["spec"], "versions": versions}})
         return kinds[0] if kinds else None
+
+
+def _is_at_home(kind: Kind, record: Record, defined: int) -> bool:
+    """Whether an object can stay as it is stored, given the revision of its definition."""
+    if not record.value.startswith(rendering.prefix(kind)):
+        return False
+    return record.revision < defined or rendering.shown(kind, record) == record.value
 
 
 def _with_dialects(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:

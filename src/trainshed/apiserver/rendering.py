@@ -28,24 +28,37 @@ def prefix(kind: Kind) -> bytes:
 
 def shown(kind: Kind, record: Record) -> bytes:
     """One object in this kind's spelling."""
-    if is_current(kind, record):
-        return record.value
-    value = encode(spoken(kind, record))
-    if value == record.value:
-        kind.settled.add(record.revision)
-    return value
+    known = _known(kind, record)
+    if known is None:
+        known = encode(_translated(kind, record))
+        if kind.dialect is None:
+            kind.readings.note(record.revision, record.value, known)
+    return known
 
 
 def spoken(kind: Kind, record: Record) -> Object:
     """One object in this kind's spelling, decoded."""
-    return told(kind, decode(record.value), record.revision)
+    known = _known(kind, record)
+    if known is None:
+        return _translated(kind, record)
+    obj: Object = decode(known)
+    return obj
 
 
-def told(kind: Kind, obj: Object, revision: int) -> Object:
-    """A decoded object, stored at this revision, in this kind's spelling."""
-    if kind.dialect:
+def _known(kind: Kind, record: Record) -> bytes | None:
+    """What this kind's readers see, where nothing has to be worked out for that."""
+    if kind.dialect is not None:
+        return None
+    if record.revision >= kind.since:
+        return record.value
+    return kind.readings.find(record.revision, record.value)
+
+
+def _translated(kind: Kind, record: Record) -> Object:
+    obj: Object = decode(record.value)
+    if kind.dialect is not None:
         obj = ordered(kind, kind.dialect.outward(obj))
-    if kind.custom and (kind.dialect or revision < kind.since):
+    if kind.custom:
         reshape(kind, obj)
     return obj
 
@@ -58,7 +71,7 @@ def reshape(kind: Kind, obj: Object) -> None:
 
 def is_current(kind: Kind, record: Record) -> bool:
     """Whether the stored bytes are what this kind's readers want to see."""
-    return kind.dialect is None and (record.revision >= kind.since or record.revision in kind.settled)
+    return _known(kind, record) is record.value
 
 
 def items(kind: Kind, records: Sequence[Record]) -> tuple[list[bytes], int]:

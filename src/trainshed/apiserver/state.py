@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from trainshed.kube.objects import Object, decode
 from trainshed.kube.schema import Schema
 from trainshed.store.records import Event, Key, Record
 from trainshed.store.store import Store
+from trainshed.store.watchers import Watcher
 
 if TYPE_CHECKING:
     from trainshed.apiserver.admission import Check
@@ -65,6 +67,8 @@ class State:
     """Refuses what does not fit into a namespace, and keeps count of what is in it."""
     after_write: list[AfterWrite] = field(default_factory=list)
     """Called in the event loop once a write is durable: garbage collection, namespaces, CRDs."""
+    watchers: defaultdict[str, set[Watcher]] = field(default_factory=lambda: defaultdict(set))
+    """The open watches of each resource: one whose kind changes has to be woken."""
 
     def timestamp(self) -> str:
         return ages.timestamp(self.now())

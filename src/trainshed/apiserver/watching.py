@@ -101,6 +101,8 @@ async def _lines(call: Call, plan: Plan, watcher: Watcher, initial: Iterable[Rec
     writer = _Writer(call, plan)
     loop = asyncio.get_running_loop()
     end = loop.time() + plan.seconds
+    others = call.state.watchers[call.kind.stored_as]
+    others.add(watcher)
     try:
         yield b""  # headers go out at once, whether or not there is anything to tell
         for piece in _in_pieces(map(writer.added, initial)):
@@ -108,7 +110,7 @@ async def _lines(call: Call, plan: Plan, watcher: Watcher, initial: Iterable[Rec
         if plan.announce_initial_end:
             yield writer.bookmark(watcher.revision, initial_end=True)
         next_bookmark = loop.time() + _spread(call)
-        while (now := loop.time()) < end:
+        while (now := loop.time()) < end and _is_served_as_before(call):
             events = await watcher.next(max(0.0, min(end, next_bookmark) - now))
             if not _is_served_as_before(call):
                 return  # its definition changed: the client comes back for what is served now
@@ -124,14 +126,20 @@ async def _lines(call: Call, plan: Plan, watcher: Watcher, initial: Iterable[Rec
     except Compacted as error:
         yield _expired(error)
     finally:
+        others.discard(watcher)
         watcher.close()
 
 
 def _is_served_as_before(call: Call) -> bool:
-    """Whether the stored bytes still are, or still are not, this kind's own spelling."""
+    """Whether objects have the same shape still, and the stored bytes are, or are not, this kind's spelling.
+
+    Upstream, too, ends watches when a definition changes: what they told so far would read differently now.
+    """
     kind = call.kind
     found = call.state.registry.find(kind.group, kind.version, kind.plural)
-    return found is not None and (found.dialect is None) is (kind.dialect is None)
+    if found is None or found.edition != kind.edition:
+        return False
+    return (found.dialect is None) is (kind.dialect is None)
 
 
 def _in_pieces(lines: Iterable[bytes]) -> Iterator[bytes]:

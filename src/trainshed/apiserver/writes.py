@@ -330,12 +330,14 @@ def begin_removal(
 
 
 def _stored_form(state: State, kind: Kind, obj: Object, old: Record | None) -> Object:
-    home = kind if kind.dialect is None else state.registry.stored(kind.stored_as)
+    """Whatever is stored from now on counts as of the shape its kind has now.
+
+    The server's own changes start from what was stored before that, other versions have shapes of their own,
+    and the kind may be one from before its definition changed.
+    """
+    home = state.registry.stored(kind.stored_as) or kind
     inward = obj if kind.dialect is None else kind.dialect.inward(obj)
-    if home is None:
-        return inward
-    if old is not None and old.revision < home.since:
-        # The server's own changes start from what was stored; from now on it counts as of the new shape.
+    if home.custom and (home is not kind or (old is not None and old.revision < home.since)):
         rendering.reshape(home, inward)
     return rendering.ordered(home, inward)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from trainshed.kinds.readings import Readings
 from trainshed.kube.faults import FieldError
 from trainshed.kube.objects import JSON, Object
 from trainshed.kube.structure import Schema
@@ -115,11 +116,11 @@ class Kind:
     source: Callable[[], Object] | None = None
     """A custom kind's openAPIV3Schema as its definition gives it, read anew at every call."""
     since: int = 0
-    """The revision of a custom kind's definition: what was stored before may not have the shape it gives."""
-    settled: set[int] = field(default_factory=set)
-    """Revisions of what was stored before and turned out to have it."""
+    """The revision from which on objects of a custom kind are stored in its shape; older ones may not be."""
+    readings: Readings = field(default_factory=Readings)
+    """How those older ones read in it."""
     edition: str = ""
-    """Changes whenever that text does; part of the content hash in OpenAPI addresses."""
+    """Changes whenever the text of `source` does; part of the content hash in OpenAPI addresses."""
 
     api_version: str = field(init=False, default="")
     resource: str = field(init=False, default="")
