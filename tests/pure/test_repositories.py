@@ -175,6 +175,46 @@ def test_a_link_that_leads_out_of_a_repository_is_refused(repository: Path) -> N
         read(f"file://{repository}//jobs?ref=main")
 
 
+@pytest.mark.parametrize(
+    "links",
+    [
+        {"out": "/etc"},
+        {"jobs/out": "../.."},
+        {"p": "q/../../..", "q": "r/x/y", "r": "."},
+        {"a": "b", "b": "c/..", "c": ".."},
+    ],
+)
+def test_no_chain_of_links_leads_out_of_a_repository(repository: Path, links: dict[str, str]) -> None:
+    (repository / "x" / "y").mkdir(parents=True)
+    (repository / "x" / "y" / "kept").touch()
+    for name, target in links.items():
+        (repository / name).symlink_to(target)
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "links")
+    with pytest.raises(CannotRead, match=r"cannot unpack .* at main: .* leads outside of the repository"):
+        read(f"file://{repository}//jobs?ref=main")
+
+
+@pytest.mark.parametrize("name", ["..", "jobs"])
+def test_a_tree_that_git_would_not_make_is_refused(repository: Path, name: str) -> None:
+    """A name that leads up, and a link with files below it."""
+    blob, tree = git(repository, "rev-parse", "HEAD:jobs/map.yaml"), git(repository, "rev-parse", "HEAD:jobs")
+    link = made(repository, "blob", b"/tmp")
+    entries = [(b"40000", name, tree), (b"120000", "jobs", link), (b"100644", "plain.yaml", blob)]
+    written = b"".join(b"%s %s\0%s" % (mode, one.encode(), bytes.fromhex(id)) for mode, one, id in entries)
+    root = made(repository, "tree", written)
+    commit = git(repository, "commit-tree", root, "-m", "odd")
+    with pytest.raises(
+        CannotRead, match=r"cannot unpack .*: (.* is outside of the repository|.*File exists)"
+    ):
+        read(f"file://{repository}//jobs?ref={commit}")
+
+
+def made(repository: Path, kind: str, content: bytes) -> str:
+    words = ["git", "-C", str(repository), "hash-object", "-w", "--literally", "-t", kind, "--stdin"]
+    return subprocess.run(words, input=content, capture_output=True, check=True).stdout.decode().strip()
+
+
 def test_links_inside_a_repository_and_any_name_of_a_file_are_read(repository: Path) -> None:
     (repository / "jobs" / "a link.yaml").symlink_to("map.yaml")
     deep = repository / "jobs" / ("long" * 40)

@@ -6,10 +6,8 @@ configuration names (filters, hooks, remotes) is run, so nothing is cloned, fetc
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
-import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,13 +73,11 @@ def unpack(place: Place, into: Path) -> Path:
     entries = list(_entries(_git(place, "ls-tree", "-r", "-z", "--full-tree", tree.decode().strip())))
     wanted = b"".join(entry.id + b"\n" for entry in entries)
     try:
-        contents = _contents(_git(place, "cat-file", "--batch", stdin=wanted), entries)
-        with tarfile.open(fileobj=_packed(contents)) as archive:
-            archive.extractall(into, filter="data")
+        _lay(_contents(_git(place, "cat-file", "--batch", stdin=wanted), entries), into.resolve())
     except _Missing as error:
         hint = f"get all of it first: git -C {place.repository} fetch --refetch --no-filter"
         raise CannotRead(f"cannot read {place.words()}: {error} is not in the repository", hint) from error
-    except (tarfile.TarError, OSError) as error:
+    except (_LeadsOut, OSError) as error:
         raise CannotRead(f"cannot unpack {place.words()}: {error}") from error
     found = (into / place.folder).resolve()
     if not found.exists() or not found.is_relative_to(into.resolve()):
@@ -120,6 +116,10 @@ class _Missing(Exception):
     """The path of a file that the repository names and does not hold: it was cloned in part."""
 
 
+class _LeadsOut(Exception):
+    """What is in the repository would be written, or read, somewhere else."""
+
+
 def _entries(listed: bytes) -> Iterator[_Entry]:
     """The files and links of a tree, links last: nothing is then written through one."""
     found = []
@@ -143,19 +143,26 @@ def _contents(said: bytes, entries: list[_Entry]) -> Iterator[tuple[_Entry, byte
         at += 1
 
 
-def _packed(contents: Iterator[tuple[_Entry, bytes]]) -> io.BytesIO:
-    """An archive, because unpacking one is where paths and links that lead out are refused."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as archive:
-        for entry, data in contents:
-            info = tarfile.TarInfo(entry.path)
-            if entry.is_link:
-                info.type, info.linkname = tarfile.SYMTYPE, os.fsdecode(data)
-            else:
-                info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    packed.seek(0)
-    return packed
+def _lay(contents: Iterator[tuple[_Entry, bytes]], root: Path) -> None:
+    """Write the tree. Whoever made it may have chosen any names and links: nothing of it leads out."""
+    links = []
+    for entry, data in contents:
+        place = root / entry.path
+        if ".." in place.parts or not _is_below(place.parent, root):
+            raise _LeadsOut(f"{entry.path} is outside of the repository")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if entry.is_link:
+            place.symlink_to(os.fsdecode(data))
+            links.append(place)
+        else:
+            place.write_bytes(data)
+    for link in links:  # once all are there: where one leads may depend on another
+        if not _is_below(link, root):
+            raise _LeadsOut(f"{link.relative_to(root)} leads outside of the repository")
+
+
+def _is_below(place: Path, root: Path) -> bool:
+    return Path(os.path.realpath(place)).is_relative_to(root)
 
 
 def _environment(repository: str, given: Mapping[str, str]) -> dict[str, str]:
