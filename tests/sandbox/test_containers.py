@@ -89,12 +89,16 @@ async def test_a_home_folder_can_be_written(bench: Workbench) -> None:
 
 async def test_a_read_only_root_refuses_all_writes_but_those_to_volumes(bench: Workbench) -> None:
     (bench.folder / "data").mkdir()
-    script = (
-        "for f in /usr /tmp / /deep; do touch $f/x && echo wrote $f; done 2>/dev/null; touch /deep/data/x"
+    script = "for f in /usr /tmp / /deep /tmp/shown; do touch $f/x && echo wrote $f; done 2>/dev/null;"
+    script += " touch /deep/data/y; ls /tmp/shown"
+    data = str(bench.folder / "data")
+    mounts = (
+        Mount("/deep/data", "bind", data),
+        Mount("/deep/memory", "tmpfs"),
+        Mount("/tmp/shown/to/all", "ro-bind", data),
     )
-    mounts = (Mount("/deep/data", "bind", str(bench.folder / "data")), Mount("/deep/memory", "tmpfs"))
-    assert await bench.shell(script, *mounts, writable=False) == ""
-    assert (bench.folder / "data" / "x").exists()
+    assert await bench.shell(script, *mounts, writable=False) == "to"
+    assert (bench.folder / "data" / "y").exists()
 
 
 async def test_volumes_appear_where_they_are_mounted(bench: Workbench) -> None:

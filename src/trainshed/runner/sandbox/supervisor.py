@@ -95,8 +95,13 @@ def _prepare(job: Job) -> tuple[Base, list[str], Stage | None, tuple[str, ...]]:
         if not os.path.lexists(view.here(target)) and not target.startswith(_MADE_BY_BWRAP):
             layer.place(tree, plan.root, target, is_folder=False)
     _check(job, tree, view)
-    tree = _lay(job, tree)
     is_host = plan.root == "/"
+    visible = tuple((path, path) for path in kit.options.visible if is_host)
+    for _, target in (
+        () if plan.writable else visible
+    ):  # bubblewrap makes no folder where nothing may be written
+        _make(job, tree, view, target, is_folder=True)
+    tree = _lay(job, tree)
     room = Room(
         layer.tree,
         layer.tmp,
@@ -104,7 +109,7 @@ def _prepare(job: Job) -> tuple[Base, list[str], Stage | None, tuple[str, ...]]:
         tuple((path, path) for path in tree.binds),
         tuple(files),
         tuple(path for path in kit.options.hidden if is_host and os.path.isdir(view.here(path))),
-        tuple((path, path) for path in kit.options.visible if is_host),
+        visible,
         plan.user not in (None, 0) or bool(plan.group and not plan.user),
         layers.gpu_nodes(),
     )
@@ -124,14 +129,21 @@ def _plot(job: Job) -> tuple[Base, View]:
         if tree.binds:
             targets = [*(mount.target for mount in plan.mounts), *(target for _, target in _files(job))]
             tree = base.pierced(tree, targets, layers.listing)
-        own = [(folder, job.layer.tree + folder) for folder in tree.folders if folder not in base.OWN]
+        own = [(folder, job.layer.tree + folder) for folder in _own_folders(plan, tree)]
         view = View("/", [*own, *((path, path) for path in (*tree.overlays, *tree.binds) if path != "/")])
     elif os.path.isdir(plan.root):
         tree, view = Base(("/",), (), (), ()), View(plan.root)
     else:
         raise Refusal("CreateContainerError", f"the root folder {plan.root} does not exist")
-    view.mount("/tmp", job.layer.tmp)
+    if plan.writable:
+        view.mount("/tmp", job.layer.tmp)
     return tree, view
+
+
+def _own_folders(plan: ContainerPlan, tree: Base) -> list[str]:
+    """Those made anew in the tree; of what each container has its own of, a /tmp that nobody writes to."""
+    others = [folder for folder in base.OWN if plan.writable or folder != "/tmp"]
+    return [folder for folder in tree.folders if folder not in others]
 
 
 def _environments(plan: ContainerPlan) -> tuple[str, ...]:
