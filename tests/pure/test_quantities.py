@@ -117,3 +117,8 @@ def test_thousandths_and_whole_numbers_are_rounded_up() -> None:
 def test_no_text_raises_anything_but_a_value_error(text: str) -> None:
     if quantities.is_quantity(text):
         assert isinstance(quantities.parse(text), Decimal)
+
+
+@pytest.mark.parametrize("text", ["1" * 1_000_000 + "!", "1." + "0" * 1_000_000 + "!", "1e" * 500_000])
+def test_a_million_digits_are_read_once(text: str) -> None:
+    assert not quantities.is_quantity(text)

@@ -17,7 +17,8 @@ _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T"
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX: Final = {exponent: suffix for suffix, exponent in _BINARY.items()}
-_SHAPE: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
+_SHAPE: Final = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[-+]?[0-9]*+)")
+"""Nothing is given back once taken: no part begins as the one before it goes on."""
 _EXPONENT: Final = re.compile("[eE]([-+]?[0-9]{1,3})")
 _EXACT: Final = Context(prec=400)
 _NANO: Final = Decimal("1e-9")

@@ -15,9 +15,11 @@ from trainshed.kube.objects import JSON, Object, dig, text
 
 _TEMPLATE = "spec.trialTemplate"
 _PARAMETERS = f"{_TEMPLATE}.trialParameters"
-_PLACEHOLDER = re.compile(r"\$\{trialParameters\..+?\}")
-_META = re.compile(r"\$\{trialSpec\.(.+?)\}")
+_PLACEHOLDER = re.compile(r"\$\{trialParameters\.[^{}\n]+\}")
+_META = re.compile(r"\$\{trialSpec\.([^{}\n]+)\}")
 _META_PART = re.compile(r"(.+)\[(.+)\]")
+_LONGEST = 1000
+"""Characters of a reference that count; no key of a label or annotation comes near that."""
 _META_KEYS = ("Name", "Namespace", "Kind", "APIVersion", "Annotations", "Labels")
 
 
@@ -152,7 +154,7 @@ class _Substitution:
 
 def _is_meta(reference: str) -> bool:
     """`${trialSpec.Name}`, `${trialSpec.Labels[x]}`: facts of the trial itself."""
-    found = _META.search(reference)
+    found = _META.search(reference[:_LONGEST])
     key = found.group(1) if found else ""
     part = _META_PART.search(key)
     return key in _META_KEYS or (part is not None and part.group(1) in _META_KEYS)
