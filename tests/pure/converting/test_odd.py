@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,3 +88,15 @@ def test_many_comments_and_pods_take_no_longer_than_seconds() -> None:
     assert found.converted == 1
     assert "# 2999\n" in found.text
     assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    "word", ["a", "a=", "if ", " ", "\n", " \n", "#", "\n #", "\\\n", "${", "${a", "/", "python ", "-m "]
+)
+def test_a_script_of_a_million_letters_is_read_once(word: str) -> None:
+    """Looking at all of it from each of its letters would take hours."""
+    job: Object = copied(next(job for job in JOBS if job["metadata"]["name"] == "torchrun"))
+    for replica in job["spec"]["pytorchReplicaSpecs"].values():
+        (container,) = replica["template"]["spec"]["containers"]
+        container |= {"command": ["bash", "-c", f"x{word * (2**20 // len(word))}!"], "args": []}
+    assert convert([job]).converted == 1

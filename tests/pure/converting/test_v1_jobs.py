@@ -146,6 +146,8 @@ def test_where_only_torchrun_is_started_it_sets_the_ranks_itself(script: str) ->
         "cat > a.sh <<E\nnvidia-smi\nE\n. a.sh\ntorchrun train.py",
         "torchrun-like train.py",
         "cat a.py | python3 -; torchrun train.py",
+        "sudo x; torchrun train.py",
+        "gitdo; torchrun train.py",
     ],
 )
 def test_other_programs_beside_torchrun_keep_the_variables_they_may_read(script: str) -> None:
@@ -406,6 +408,22 @@ def test_a_launcher_that_is_a_job_already_is_tried_again_as_before(
         one.why for one in made.findings if "ssh" in one.why or one.field.endswith("Launcher.restartPolicy")
     ]
     assert told == []
+
+
+@pytest.mark.parametrize("limit", [None, 3])
+def test_a_policy_no_job_has_leaves_the_limit_of_a_launcher_as_it_was(limit: int | None) -> None:
+    found = copied({**SAMPLES["horovod"], "apiVersion": "kubeflow.org/v2beta1"})
+    found["spec"]["runPolicy"] = {"backoffLimit": limit}
+    found["spec"]["mpiReplicaSpecs"]["Launcher"]["restartPolicy"] = "Always"
+    made = convert([found])
+    template = made.documents[0]["spec"]["template"]["spec"]["replicatedJobs"][1]["template"]["spec"]
+    assert (template.get("backoffLimit"), template["template"]["spec"]["restartPolicy"]) == (
+        limit,
+        "OnFailure",
+    )
+    (told,) = [one for one in made.findings if one.field.endswith("Launcher.restartPolicy")]
+    assert (told.verdict, "Jobs refuse" in told.why) == ("behaves differently", True)
+    assert [one for one in made.findings if one.field == "spec.runPolicy.backoffLimit"] == []
 
 
 def test_a_launcher_that_is_told_to_compute_keeps_its_gpus() -> None:

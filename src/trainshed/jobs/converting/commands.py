@@ -58,11 +58,17 @@ def _script(given: list[str]) -> str:
 
 def _programs(script: str) -> Iterator[str]:
     """All that may be a program in a script, and some texts that are none: better one too many."""
-    lines = re.sub(r"^\s*#.*$", "", script, flags=re.MULTILINE).replace("\\\n", " ")
+    # Of one line each: what may run over many ends of lines is looked for from every one of them.
+    lines = re.sub(r"^[ \t]*#.*$", "", script, flags=re.MULTILINE).replace("\\\n", " ")
     plain = re.sub(r"\$\{\w+\}|[0-9]?[<>]&[0-9-]|&>", " x", lines)
     for piece in re.split(r"[\n;&|(){}`]+", plain):
-        if started := _IN_FRONT.sub("", piece.strip(), count=1):
+        if started := _started(piece.strip()):
             yield started
+
+
+def _started(piece: str) -> str:
+    front = _IN_FRONT.match(piece)
+    return piece[front.end() :] if front else piece
 
 
 def _is_no_matter(started: str) -> bool:
