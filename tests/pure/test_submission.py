@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -256,6 +257,40 @@ def test_a_data_folder_of_ours_is_not_sent(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     assert sent(tmp_path, "train.py") == ["restore/store.db", "train.py"]
+
+
+@pytest.mark.parametrize("ignored", ["*.db", "*.key", "store/\npki/", "kubeconfig"])
+def test_nor_is_one_of_which_git_does_not_tell_all(tmp_path: Path, ignored: str) -> None:
+    ours = ("kubeconfig", "store/store.db", "pki/ca.key", "pki/ca.crt", "deep/down/server.log")
+    for name in ("train.py", *(f"a/shed/{name}" for name in ours)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".gitignore").write_text(ignored)
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert sent(tmp_path, "train.py") == [".gitignore", "train.py"]
+
+
+@pytest.mark.parametrize("left", ["kubeconfig", "store/store.db"])
+def test_nor_is_one_of_which_not_all_is_left(tmp_path: Path, left: str) -> None:
+    for name in ("train.py", "shed/pki/ca.key", "shed/server.log", f"shed/{left}"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert sent(tmp_path, "train.py") == ["train.py"]
+
+
+def test_the_key_of_an_authority_is_not_sent_and_what_is_beside_it_is(tmp_path: Path) -> None:
+    for name in ("train.py", "model.py", "pki/ca.key", "pki/ca.crt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert sent(tmp_path, "train.py") == ["model.py", "pki/ca.crt", "train.py"]
+
+
+def test_the_data_folder_in_use_is_not_sent_whatever_is_in_it(tmp_path: Path) -> None:
+    for name in ("train.py", "shed/backend.json", "shedding.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    found = bundle.collect(tmp_path, "train.py", tmp_path / "shed")
+    assert [file.path for file in found.files] == ["shedding.py", "train.py"]
 
 
 def test_a_store_of_somebody_else_is_sent_with_all_that_is_beside_it(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def run(
         name=options.name(name) or submission.name_for(script, _suffix()),
         framework=used,
         script=script if git else options.inside(path),
-        code=options.code(path, git),
+        code=options.code(path, git, where),
         arguments=tuple(arguments or ()),
         nodes=nodes,
         processes=options.processes(processes, used),

@@ -177,11 +177,11 @@ def inside(script: Path) -> str:
     return script.resolve().relative_to(root(script)).as_posix()
 
 
-def code(script: Path, git: str) -> Code:
+def code(script: Path, git: str, where: Target) -> Code:
     if git:
         return repository(git)
     try:
-        return Sent(bundle.collect(root(script), inside(script)))
+        return Sent(bundle.collect(root(script), inside(script), where.folder.root))
     except bundle.CannotBundle as error:
         raise Trouble(str(error), error.hint, FAILED) from error
 

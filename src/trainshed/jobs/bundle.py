@@ -19,7 +19,8 @@ MOST_BYTES = 900 * 1024
 MOST_FILES = 2000
 IGNORE_FILE = ".trainshedignore"
 _NEVER = ("__pycache__", "*.pyc", "node_modules", "venv", "*.egg-info")
-_STORE, _KEY = "store/store.db", "pki/ca.key"
+_KEY = "pki/ca.key"
+_MARKS = (_KEY, "store/store.db", "kubeconfig")
 """What a data folder of ours is known by: there are keys and tokens in it, which are nobody's code."""
 
 
@@ -56,9 +57,12 @@ class Bundle:
         return total.hexdigest()
 
 
-def collect(folder: Path, script: str) -> Bundle:
-    """The files of a folder: what git knows or would, else all that is not hidden; the script in any case."""
-    names = sorted({script, *_chosen(folder)})
+def collect(folder: Path, script: str, data: Path | None = None) -> Bundle:
+    """The files of a folder: what git knows or would, else all that is not hidden; the script in any case.
+
+    Nothing out of a data folder: that in use is `data`, others are known by what is in them.
+    """
+    names = sorted({script, *_chosen(folder, data)})
     total = _check(folder, names)
     if total > MOST_BYTES:
         raise _too_large(folder, names, total)
@@ -95,18 +99,36 @@ def items(bundle: Bundle) -> list[Object]:
 # --- choosing -----------------------------------------------------------------------------------------------
 
 
-def _chosen(folder: Path) -> Iterator[str]:
+def _chosen(folder: Path, data: Path | None) -> Iterator[str]:
     ignored = [*_NEVER, *_ignore_lines(folder)]
     names = _git_files(folder) or [*_walk(folder)]
-    ours = tuple(_beside(_STORE, names) & _beside(_KEY, names))
+    secret = (*_below(folder, data), *_secrets(folder, names))
     for name in names:
-        if not _matches(name, ignored) and not name.startswith(ours) and (folder / name).is_file():
+        if not _matches(name, ignored) and not name.startswith(secret) and (folder / name).is_file():
             yield name
 
 
-def _beside(mark: str, names: Sequence[str]) -> set[str]:
-    """The folders in which this path is found, with a slash at their end."""
-    return {name.removesuffix(mark) for name in names if f"/{name}".endswith(f"/{mark}")}
+def _below(folder: Path, data: Path | None) -> Iterator[str]:
+    """The way to the data folder, with a slash at its end, where it lies below this one."""
+    if data is not None and folder.resolve() in data.resolve().parents:
+        yield f"{data.resolve().relative_to(folder.resolve()).as_posix()}/"
+
+
+def _secrets(folder: Path, names: Sequence[str]) -> Iterator[str]:
+    """What begins so is not sent. The disk is asked, for git may be told to ignore some of the marks."""
+    for place in _places(names):
+        marks = [mark for mark in _MARKS if (folder / place / mark).is_file()]
+        if len(marks) > 1:
+            yield place
+        elif marks == [_KEY]:  # of any authority; what else is there may be code
+            yield f"{place}{_KEY}"
+
+
+def _places(names: Sequence[str]) -> set[str]:
+    """All folders on the way to any of the files, with a slash at their end; also the one they are in."""
+    near = {name.rpartition("/")[0] for name in names}
+    above = {str(parent) for place in near for parent in PurePosixPath(place, "x").parents}
+    return {"" if place == "." else f"{place}/" for place in above}
 
 
 def _ignore_lines(folder: Path) -> list[str]:
