@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,3 +57,34 @@ def test_what_is_there_is_listed_in_all_namespaces_of_the_same_cluster(
     absent = one_line_error(place.run("describe", "absent", *there, "-n", "far", code=1))
     assert absent.endswith(f" get -A {' '.join(there)}.")
     assert place.run("get", "-A", *there).returncode == 0
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_before_a_server_that_does_not_answer_ends_with_ctrl_c(place: Place, sign: int) -> None:
+    script = str(place.root.parent / "train.py")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        there = ("--kubeconfig", a_kubeconfig(place.root.parent, silent.getsockname()[1]))
+        process = place.begin("run", script, "--name", "early", "--framework", "plain", *there)
+        try:
+            connection, _ = silent.accept()
+            with connection:
+                process.send_signal(sign)
+                _, said = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == 130, said
+    last = said.splitlines()[-1]
+    assert "early may be there all the same: see " in last
+    assert last.endswith(f" describe early {' '.join(there)}")
+
+
+def a_kubeconfig(folder: Path, port: int) -> str:
+    config = {
+        "clusters": [{"name": "silent", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+        "contexts": [{"name": "silent", "context": {"cluster": "silent", "user": "me"}}],
+        "users": [{"name": "me", "user": {"token": "mine"}}],
+        "current-context": "silent",
+    }
+    (folder / "silent").write_text(yaml.safe_dump(config))
+    return str(folder / "silent")

@@ -10,9 +10,11 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
-from trainshed.cli import console
+from trainshed.cli import console, invocation
 from trainshed.client.client import Client
+from trainshed.client.failures import Failure
 from trainshed.client.requests import Delete
+from trainshed.compose.trouble import Trouble
 from trainshed.jobs import following
 from trainshed.jobs.applying import gone
 from trainshed.jobs.following import Ended, Heard, Lines, News
@@ -68,13 +70,17 @@ async def to_the_end(
     """Print what happens until the job has ended; its exit code.
 
     Ctrl-C asks once, then stops the job; one that is not `owned` by this command goes on without it. That
-    holds while the job begins, too: `begin` makes it, and its answer is the first news.
+    holds while the job begins, too: `begin` makes it, and its answer is the first news. Where that takes long
+    it is broken off.
     The `remedy` is for a job that needs what there is not, however long it waits; `afterwards` is said of one
     that was stopped.
     """
     with _ctrl_c(owned) as wish:
         if begin is not None:
-            news = await begin()
+            making = asyncio.ensure_future(begin())
+            if not await _is_made(making, name, wish):
+                return INTERRUPTED
+            news = await making
             await wish.quiet.wait()
             console.say(news)
         stream = following.follow(client, name, client.namespace, rank=rank, kind=kind)
@@ -89,6 +95,45 @@ async def to_the_end(
     if remove:
         await _delete(client, name, "deleting")
     return code
+
+
+async def _is_made(making: asyncio.Future[str], name: str, wish: _Wish) -> bool:
+    """Whether there is a job to tell of, or to stop; where a signal kept it from being made, that is said."""
+    while not making.done() and wish.outcome in ("", "detach"):  # one that is left to itself is made first
+        wish.changed.clear()
+        await _first(making, wish.changed)
+    if wish.outcome:
+        wish.changed.set()
+    if wish.outcome in ("", "detach"):
+        return True
+    await _end_soon(making)
+    return _has_begun(making, name)
+
+
+async def _first(making: asyncio.Future[str], event: asyncio.Event) -> None:
+    happened = asyncio.ensure_future(event.wait())
+    await asyncio.wait((making, happened), return_when=asyncio.FIRST_COMPLETED)
+    happened.cancel()
+
+
+async def _end_soon(making: asyncio.Future[str]) -> None:
+    await asyncio.wait((making,), timeout=PATIENCE_SECONDS)  # it may be all but made
+    for _ in range(2):  # the first has it take back what it sent, the second waits no longer for that
+        if making.cancel():
+            await asyncio.wait((making,), timeout=PATIENCE_SECONDS)
+
+
+def _has_begun(making: asyncio.Future[str], name: str) -> bool:
+    try:
+        making.result()
+    except (faults.Fault, Trouble) as refused:
+        console.say(f"nothing was started: {refused}")
+    except (asyncio.CancelledError, asyncio.InvalidStateError, Failure):
+        look = invocation.command_there("describe", name)
+        console.say(f"gave up before there was an answer; {name} may be there all the same: see {look}")
+    else:
+        return True
+    return False
 
 
 async def _print_all(stream: AsyncGenerator[Heard, None], name: str, wish: _Wish, said: _Said) -> int:
