@@ -332,6 +332,18 @@ class TestQuota:
             await client.patch("resourcequotas", "tenant", counts)
         assert "count/secrets" not in people.signed_up(backend, namespace)["quota"]
 
+    async def test_counts_of_an_earlier_version_go_with_the_number_of_jobs_too(
+        self, backend: Backend, namespace: str
+    ) -> None:
+        people.signed_up(backend, namespace, quota={"jobs": 20})
+        former = {"spec": {"hard": {"count/configmaps": "90", "count/secrets": "100"}}}
+        async with backend.client(namespace) as client:
+            await client.patch("resourcequotas", "tenant", former)
+        with backend.rest() as admin:
+            changed = service.ok(admin.patch(f"/api/tenants/{namespace}", json={"quota": {"jobs": 500}}))
+        counts = ("count/configmaps", "count/secrets")
+        assert [changed["quota"][name]["hard"] for name in counts] == ["2050", "600"]
+
     async def test_many_creates_at_once_never_exceed_it(self, backend: Backend, ann: Person) -> None:
         with backend.rest() as admin:
             service.ok(admin.patch(f"/api/tenants/{ann.name}", json={"quota": {"jobs": 3}}))

@@ -44,11 +44,13 @@ USUAL: Final = {
 _ALWAYS: Final = {"services.nodeports": "0", "services.loadbalancers": "0"}
 """What no tenant needs; a quota may say otherwise."""
 _BY_JOBS: Final = {
-    "count/configmaps": (4, 50),
-    "count/trainingruntimes.trainer.kubeflow.org": (1, 50),
-    "count/secrets": (1, 100),
+    "count/configmaps": ((4, 50), (2, 50)),
+    "count/trainingruntimes.trainer.kubeflow.org": ((1, 50),),
+    "count/secrets": ((1, 100), (0, 100)),
 }
 """What a tenant could fill the server with: how many for each job, and how many besides.
+
+What earlier versions counted comes behind that: a quota that has it was not chosen by anybody.
 
 A job has a ConfigMap with its code, one more if it came with a key against repetition, and a runtime of its
 own where it asks for what a TrainJob cannot say. The controller adds a snapshot of the runtime and, for MPI,
@@ -82,8 +84,16 @@ def hard(given: Amounts, other: Amounts) -> dict[str, str]:
 
 
 def _by_jobs(jobs: str) -> dict[str, str]:
+    return {name: counts[0] for name, counts in _ever_by_jobs(jobs).items()}
+
+
+def _ever_by_jobs(jobs: str) -> dict[str, list[str]]:
+    """Today's count and those of earlier versions."""
     many = int(quantities.parse(jobs))
-    return {name: quantities.canonical(each * many + more) for name, (each, more) in _BY_JOBS.items()}
+    return {
+        name: [quantities.canonical(each * many + more) for each, more in rules]
+        for name, rules in _BY_JOBS.items()
+    }
 
 
 def followed(before: Amounts, change: Changes) -> dict[str, str | None]:
@@ -91,8 +101,8 @@ def followed(before: Amounts, change: Changes) -> dict[str, str | None]:
     old, new = before.get(JOBS), change.get(JOBS)
     if old is None or new is None:
         return dict(change)
-    usual = _by_jobs(old)
-    followers = {name: amount for name, amount in _by_jobs(new).items() if before.get(name) == usual[name]}
+    usual = _ever_by_jobs(old)
+    followers = {name: amount for name, amount in _by_jobs(new).items() if before.get(name) in usual[name]}
     return {**followers, **change}
 
 
