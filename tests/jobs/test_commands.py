@@ -354,6 +354,18 @@ def test_lines_of_earlier_attempts_and_of_deleted_jobs_are_kept(shed: Whole, nam
     assert "kept are attempts 0, 1" in missing.err
 
 
+def test_attempts_of_a_former_job_of_the_name_are_not_offered(shed: Whole, name: str) -> None:
+    shed.apply(a_shell(name, "sleep 1; echo former"))  # objects know the second in which they were made
+    shed.finish(name)
+    shed.trainshed("delete", name)
+    later = a_shell(name, "echo later")
+    later["spec"]["suspend"] = True
+    shed.apply(later)
+    missing = shed.trainshed("logs", name, "--attempt", "0")
+    assert missing.code == 1
+    assert f'there are no lines of TrainJob "{name}" yet' in missing.err, missing.err
+
+
 def test_preview_works_without_a_server(tmp_path: Path, shed: Whole) -> None:
     environment = {**shed.environment, "TRAINSHED_HOME": str(tmp_path / "nothing")}
     manifest = EXAMPLES / "03-checkpoints" / "recovery" / "trainjob.yaml"

@@ -17,6 +17,8 @@ from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from trainshed.client.client import Client
     from trainshed.client.requests import LogOptions
     from trainshed.jobs.jobkinds import Member
@@ -109,7 +111,8 @@ def _print_kept(
     if not found and one.kind.family is None:
         _refuse_rank(one, wanted[0], _kept(where, one, (None, wanted[1])))
     if not found:
-        there = keptlogs.attempts(where.folder.root / "logs", where.namespace or "default", one.name)
+        begun = _begun(_job(where, one))
+        there = keptlogs.attempts(where.folder.root / "logs", where.namespace or "default", one.name, begun)
         why = "" if there else summary.summarize(target.perform(where, one.get)).verdict
         kept = f" as asked for; kept are attempts {', '.join(map(str, there))}" if there else " yet"
         kept += f": {why}" if why else ""
@@ -138,16 +141,23 @@ def _kept(where: Target, one: Reference, wanted: tuple[int | None, int | None]) 
 
     root, namespace = where.folder.root / "logs", where.namespace or "default"
     rank, attempt = wanted
-    job = target.perform(where, lambda client: client.find(one.kind.resource, one.name, client.namespace))
-    # A former job of its name has left its lines, too.
-    begun = summary.summarize(job).created if job else None
-    family = one.kind.family
+    job = _job(where, one)
+    begun, family = _begun(job), one.kind.family
     if family is None:
         return keptlogs.find(root, namespace, one.name, rank, attempt, since=begun)
     found = keptlogs.find(root, namespace, one.name, None, attempt, since=begun)
     return [
         kept for kept in found if rank in (None, jobkinds.rank(family, job, kept.note.step, kept.note.index))
     ]
+
+
+def _job(where: Target, one: Reference) -> Object | None:
+    return target.perform(where, lambda client: client.find(one.kind.resource, one.name, client.namespace))
+
+
+def _begun(job: Object | None) -> datetime | None:
+    """Since when lines are its own: a former job of its name has left some, too."""
+    return summary.summarize(job).created if job else None
 
 
 def _follow(where: Target, one: Reference, rank: int | None, options: LogOptions) -> int:

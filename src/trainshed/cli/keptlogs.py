@@ -22,17 +22,20 @@ def find(
     since: datetime | None = None,
 ) -> list[Kept]:
     """What a job's pods left, of the attempt asked for or of its last one."""
-    found = kept.find(root, namespace, job, rank=rank, attempt=attempt)
-    if since is not None:
-        found = [one for one in found if one.note.started is None or one.note.started >= since]
+    found = _begun(kept.find(root, namespace, job, rank=rank, attempt=attempt), since)
     if attempt is None and found:
         last = max(one.note.attempt for one in found)
         found = [one for one in found if one.note.attempt == last]
     return found
 
 
-def attempts(root: Path, namespace: str, job: str) -> list[int]:
-    return sorted({one.note.attempt for one in kept.find(root, namespace, job)})
+def attempts(root: Path, namespace: str, job: str, since: datetime | None = None) -> list[int]:
+    return sorted({one.note.attempt for one in _begun(kept.find(root, namespace, job), since)})
+
+
+def _begun(found: list[Kept], since: datetime | None) -> list[Kept]:
+    """Without what a former job of the name left."""
+    return [one for one in found if since is None or one.note.started is None or one.note.started >= since]
 
 
 def show(found: list[Kept], container: str, wish: reading.Wish, trainer: str = TRAINER) -> None:
