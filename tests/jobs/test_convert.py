@@ -112,6 +112,25 @@ def test_a_proof_that_is_ended_leaves_nothing_behind(shed: Whole, tmp_path: Path
     assert places_of_proofs(shed) == []
 
 
+@pytest.mark.timeout(200)
+def test_a_proof_that_is_to_outlive_its_terminal_does(shed: Whole, tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "trainshed", "convert", a_folder(tmp_path, "simple"), "--prove", "-q"]
+    process = subprocess.Popen(
+        ["nohup", *program],
+        env=shed.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith(b"running PyTorchJob")
+        process.send_signal(signal.SIGHUP)
+        said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert b"PyTorchJob/simple: the same\n" in said
+
+
 def places_of_proofs(shed: Whole) -> list[str]:
     """Namespaces that are there to stay."""
     there = [

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.places import Place
 from tests.pure.converting.simulated import MANIFESTS
@@ -142,6 +143,24 @@ def test_one_file_that_is_no_text_is_told_of_and_stays_as_it_is(place: Place, tm
     assert (target / "bad.yaml").read_bytes() == b"kind: \xff\n"
     told = f"not converted: {source / 'bad.yaml'}: it is not text: invalid UTF-8 at byte 6"
     assert told in done.stderr.splitlines()
+
+
+def test_one_that_was_mended_since_is_not_written_over(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "bad.yaml").write_bytes(b"kind: \xff\n")
+    words = (str(tmp_path / "old"), "-o", str(tmp_path / "new"))
+    for _ in range(2):
+        assert "it is not text" in converted(place, *words, code=1).stderr
+    (tmp_path / "new" / "bad.yaml").write_text("kind: Secret\n")
+    assert "bad.yaml is there already, with other content" in converted(place, *words, code=1).stderr
+    assert (tmp_path / "new" / "bad.yaml").read_text() == "kind: Secret\n"
+
+
+def test_what_a_manifest_says_does_not_colour_the_terminal(place: Place) -> None:
+    job = json.dumps(yaml.safe_load(LOST)).replace('"simple"', json.dumps("a\x1b[31m\x1b]0;title\x07\nb"))
+    said = converted(place, "-", "-v", stdin=job, code=1).stderr
+    assert "not converted: PyTorchJob/a b: " in said
+    assert not {"\x1b", "\x07"} & set(said)
 
 
 def test_the_history_of_a_repository_is_not_copied(place: Place, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import filecmp
 import os
 import shutil
-import signal
 import sys
 from collections import Counter
 from collections.abc import Coroutine, Sequence
@@ -19,6 +18,7 @@ from trainshed.cli import console, output, starting, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.compose import interrupts, trouble
 from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+from trainshed.kube.plaintext import one_line
 
 if TYPE_CHECKING:
     from trainshed.jobs.converting.findings import Finding
@@ -166,9 +166,9 @@ def _write_below(folder: Path, found: Sequence[Converted], sources: Sequence[str
         raise Trouble(f"two sources would be {folder / twice[0]}", "convert them one by one", WRONG_USAGE)
     _spare_work(folder, found, places)
     for one in found:
-        if one.source.flaw:
-            _keep(one.source, folder)
-        else:
+        if file := _kept(one.source):
+            _copy(file, folder / one.source.target)
+        elif not one.source.flaw:
             _write(folder / one.source.target, one.result.text)
     for place in places:
         for other in trees.others(place):
@@ -181,6 +181,7 @@ def _spare_work(folder: Path, found: Sequence[Converted], places: Sequence[Path]
 
     made = [(folder / one.source.target, one.result.text.encode()) for one in found if not one.source.flaw]
     copies = [(folder / other, place / other) for place in places for other in trees.others(place)]
+    copies += [(folder / one.source.target, file) for one in found if (file := _kept(one.source))]
     try:
         edited = [file for file, content in made if file.is_file() and file.read_bytes() != content]
         edited += [file for file, source in copies if file.is_file() and not filecmp.cmp(file, source, False)]
@@ -192,10 +193,10 @@ def _spare_work(folder: Path, found: Sequence[Converted], places: Sequence[Path]
         )
 
 
-def _keep(source: Source, folder: Path) -> None:
-    """What is no text is there as it was, if it can be read at all."""
-    if source.file is not None and os.access(source.file, os.R_OK):
-        _copy(source.file, folder / source.target)
+def _kept(source: Source) -> Path | None:
+    """The file of what is no text: that is there as it was, if it can be read at all."""
+    is_kept = source.flaw and source.file is not None and os.access(source.file, os.R_OK)
+    return source.file if is_kept else None
 
 
 def _write(file: Path, text: str) -> None:
@@ -243,7 +244,7 @@ def _tell(
     shown = _SHOWN[:2] if quiet else (*_SHOWN, "not needed") if all else _SHOWN
     for finding in findings:
         if finding.verdict in shown:
-            print(finding.line, file=sys.stderr)
+            print(one_line(finding.line), file=sys.stderr)
     if not quiet:
         done = sum(one.result.converted for one in found)
         counted = Counter[str](finding.verdict for finding in findings)
@@ -275,37 +276,34 @@ async def _tidied(work: Coroutine[None, None, T]) -> T:
     """Whoever ends this process by a signal waits until what it made for the proofs is gone."""
     import asyncio
 
-    task, came = asyncio.ensure_future(work), 0
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
 
-    def stop(number: int) -> None:
-        nonlocal came
-        came = number
+    def stop() -> None:
+        os.read(note.wakeup, 1)
         task.cancel()
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop, number)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if came:
-            interrupts.raise_for(came)
-        raise
+    with interrupts.noted() as note:
+        loop.add_reader(note.wakeup, stop)
+        try:
+            return await task
+        finally:
+            loop.remove_reader(note.wakeup)
 
 
 def _show(proof: Proof) -> None:
     if proof.skipped:
-        print(f"{proof.job}: not tried: {proof.skipped}", flush=True)
+        print(one_line(f"{proof.job}: not tried: {proof.skipped}"), flush=True)
         return
-    print(f"{proof.job}: {'the same' if proof.holds else 'not the same'}")
+    print(one_line(f"{proof.job}: {'the same' if proof.holds else 'not the same'}"))
     rows = [
         (row.old, row.new, *map(_both, (row.rank, row.size, row.address, row.code))) for row in proof.rows
     ]
     output.table(_COLUMNS, rows, {})
     for fault in proof.faults:
-        print(f"differs: {proof.job}: {fault}")
+        print(one_line(f"differs: {proof.job}: {fault}"))
     for row in proof.rows:
         for fault in row.faults:
-            print(f"differs: {row.old}: {fault}")
+            print(one_line(f"differs: {row.old}: {fault}"))
     sys.stdout.flush()
 
 

@@ -124,8 +124,8 @@ def _restarts(
     job: Topology, group: Group, policy: RunPolicy, place: Path, findings: Findings
 ) -> restarts.Restarts:
     part = group.part
-    if part.is_job and part.policy in ("OnFailure", "Never", "ExitCode"):
-        return restarts.kept(part.policy, policy.limit)
+    if part.is_job:
+        return restarts.of_job(part.policy, policy.limit, place, findings)
     limit = None if any(other.is_job for other in job.parts) else policy.limit  # it is that of the Job
     return restarts.settled(part.policy, limit, place, findings, is_alone=job.is_single)
 

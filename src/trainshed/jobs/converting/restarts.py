@@ -44,11 +44,15 @@ def settled(policy: str, limit: int | None, path: Path, findings: Findings, *, i
     return _never(limit, findings)
 
 
-def kept(policy: str, limit: int | None) -> Restarts:
-    """Of a Job: with what it has."""
-    return Restarts(
-        "OnFailure" if policy == "OnFailure" else "Never", {} if limit is None else {"backoffLimit": limit}
-    )
+def of_job(policy: str, limit: int | None, path: Path, findings: Findings) -> Restarts:
+    """Of what was a Job already: with what it has; `path` is that of the replica."""
+    counted: Object = {} if limit is None else {"backoffLimit": limit}
+    if policy in ("Never", "ExitCode"):
+        return Restarts("Never", counted)
+    if policy != "OnFailure":
+        why = f'"{policy}" is OnFailure: the pod is that of a Job, as before, and Jobs refuse other policies'
+        findings.changed((*path, "restartPolicy"), why, "name OnFailure or Never")
+    return Restarts("OnFailure", counted)
 
 
 def _never(limit: int | None, findings: Findings) -> Restarts:
