@@ -320,19 +320,19 @@ def test_doctor_says_which_frameworks_are_not_here_and_how_to_get_them() -> None
     missing = packages.missing_extras(found, mpirun=lambda: False)
     assert missing == ["tensorflow", "jax", "mpi"]
     assert packages.missing_extras(found, mpirun=lambda: True) == ["tensorflow", "jax"]
-    told = machine.judge_frameworks(found, missing)
+    told = machine.judge_frameworks(found, missing, "/v/python")
     assert told.state == "ok"
     assert told.found.endswith(
-        "; not here: tensorflow, jax, mpi (pip install 'trainshed[tensorflow,jax,mpi]')"
+        "; not here: tensorflow, jax, mpi (/v/python -m pip install 'trainshed[tensorflow,jax,mpi]')"
     )
     assert (
-        machine.judge_frameworks(found, []).found
+        machine.judge_frameworks(found, [], "/v/python").found
         == "torch 2.6, xgboost-cpu 3.0, mpi4py 4.0, paddlepaddle 3.3"
     )
-    nothing = machine.judge_frameworks([], packages.missing_extras([], mpirun=lambda: True))
+    nothing = machine.judge_frameworks([], packages.missing_extras([], mpirun=lambda: True), "/v/python")
     assert (nothing.state, nothing.fix) == (
         "limited",
-        "pip install 'trainshed[torch,tensorflow,jax,xgboost,mpi,paddle]'",
+        "/v/python -m pip install 'trainshed[torch,tensorflow,jax,xgboost,mpi,paddle]'",
     )
 
 

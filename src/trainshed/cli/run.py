@@ -66,7 +66,8 @@ def run(
     """Run a script as a distributed job and follow it to its end.
 
     Ends with the exit code of the program that failed, 128 and its number for a signal; with 1 where a job
-    fails for another reason, 130 where Ctrl-C stopped it, which also deletes it; its lines stay.
+    fails for another reason or torchrun did, 130 where Ctrl-C stopped it, after a question, and deleted it;
+    its lines stay.
     """
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     path = Path(script)

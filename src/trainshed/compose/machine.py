@@ -170,12 +170,12 @@ def gpus() -> Finding:
 
 def environments() -> Finding:
     found = packages.frameworks()
-    return judge_frameworks(found, packages.missing_extras(found))
+    return judge_frameworks(found, packages.missing_extras(found), sys.executable)
 
 
-def judge_frameworks(found: Sequence[str], missing: Sequence[str]) -> Finding:
+def judge_frameworks(found: Sequence[str], missing: Sequence[str], python: str) -> Finding:
     """Nobody needs all of them: what is missing is told for information, with the way to get it."""
-    install = f"pip install 'trainshed[{','.join(missing)}]'"
+    install = f"{python} -m pip install 'trainshed[{','.join(missing)}]'"
     if not found:
         meaning = "training code cannot import one"
         return Finding("frameworks", "limited", "none in this environment", meaning, install)
