@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.pure.definitions_objects import an_accepted
@@ -41,6 +43,13 @@ def test_what_has_not_is_given_it_once_and_remembered(kind: Kind) -> None:
     assert rendering.shown(kind, record) is remembered
     assert rendering.items(kind, [record]) == ([remembered], 0)
     assert not rendering.is_current(kind, record)
+
+
+def test_what_was_stored_as_another_version_is_called_by_the_present_one(kind: Kind) -> None:
+    record = stored(replace(kind, version="v1alpha1"), {"size": 1})
+    assert b"v1alpha1" in record.value
+    assert rendering.spoken(kind, record)["apiVersion"] == kind.api_version
+    assert rendering.shown(kind, record).startswith(rendering.prefix(kind))
 
 
 def test_what_is_remembered_has_a_bound() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -114,6 +115,29 @@ async def test_what_was_on_its_way_reads_in_the_new_shape(tmp_path: Path) -> Non
         [record] = application.state.store.list(WIDGETS)
         assert loaded(record)["spec"] == {"size": 7}
         assert rendering.is_current(kind_of(application.state), record)
+
+
+async def test_what_was_on_its_way_at_a_kill_is_written_again_after_the_next_start(tmp_path: Path) -> None:
+    async with defined(tmp_path) as state:
+        changing, coming = begin_change(state, reshaped(state)), begin_widget(state, kind_of(state))
+        await asyncio.gather(changing, coming)
+        key, revision = coming.result().key, coming.result().revision
+        assert state.store.head(key) == coming.result(), "nobody has written it again yet"
+        shutil.copytree(tmp_path / "data", tmp_path / "killed" / "data")
+    async with running(tmp_path / "killed") as application:
+        watcher = application.state.store.watch(WIDGETS, None, revision)
+        await watcher.next(10.0)
+        [record] = application.state.store.list(WIDGETS)
+        assert loaded(record)["spec"] == {"size": 7}
+
+
+async def test_a_deletion_on_its_way_is_told_in_the_new_shape(tmp_path: Path) -> None:
+    async with defined(tmp_path) as state:
+        record = await begin_widget(state, kind_of(state))
+        changing = begin_change(state, reshaped(state))
+        going = writes.begin_removal(state, kind_of(state), record, loaded(record))
+        assert (await changing).revision < (await going).revision
+        assert rendering.spoken(kind_of(state), going.result())["spec"] == {"size": 7}
 
 
 async def test_what_was_found_out_holds_until_the_shape_changes(tmp_path: Path) -> None:

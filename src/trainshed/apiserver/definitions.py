@@ -19,6 +19,8 @@ from trainshed.store.records import Event, Key, Record
 
 RESOURCE = install.DEFINITIONS
 CLEANUP = removal.ON_DELETE[RESOURCE]
+_MOST_QUEUED = 1000
+"""How many writes may have been on their way beside one; a restart looks at no more."""
 _SHAPE = attrgetter("kind", "edition", "storage_version")
 
 
@@ -57,14 +59,10 @@ class Definitions:
             self._state.registry.remove(name)
             self._keeper.add("names that became free", self._accept_waiting)
         else:
-            self._serve(event.record, self._next_to_be_stored(event.record))
+            # What is on its way has the old shape, though it is younger than its definition.
+            self._serve(event.record, self._state.store.next_revision)
         for watcher in self._state.watchers.get(name, ()):
             watcher.close()  # it looks whether it may go on
-
-    def _next_to_be_stored(self, definition: Record) -> int:
-        """The first revision objects can have the new shape at: those on their way have the old one."""
-        queued = self._state.store.heads(definition.key.name, None)
-        return max((record.revision + 1 for record in queued), default=0)
 
     def _serve(self, record: Record, since: int) -> None:
         crd, name = self._as_served(record), record.key.name
@@ -103,7 +101,7 @@ class Definitions:
         """Objects written before the stored version changed are written again in the new one.
 
         So are those that were on their way when their definition changed: by their revision they are younger
-        than it, and after a restart nobody could tell that their shape is the one before.
+        than it, and after a restart only a look at them tells that their shape is the one before.
         """
         home = self._state.registry.stored(resource)
         if home is None or home.dialect is not None:
@@ -111,7 +109,7 @@ class Definitions:
         for record in self._state.store.heads(resource, None):
             newest = self._state.store.head(record.key)
             if newest is not None and not _is_at_home(home, newest, defined):
-                await writes.put_as_is(self._state, home, newest, loaded(newest))
+                await writes.put_as_is(self._state, home, newest, rendering.translated(home, newest))
 
     async def _accept_waiting(self) -> None:
         """A definition whose names were taken gets them when their owner is gone."""
@@ -172,7 +170,8 @@ def _is_at_home(kind: Kind, record: Record, defined: int) -> bool:
     """Whether an object can stay as it is stored, given the revision of its definition."""
     if not record.value.startswith(rendering.prefix(kind)):
         return False
-    return record.revision < defined or rendering.shown(kind, record) == record.value
+    is_sound = record.revision < defined or record.revision >= max(kind.since, defined + _MOST_QUEUED)
+    return is_sound or rendering.reshaped(kind, record) == record.value
 
 
 def _with_dialects(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:

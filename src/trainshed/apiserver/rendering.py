@@ -30,7 +30,7 @@ def shown(kind: Kind, record: Record) -> bytes:
     """One object in this kind's spelling."""
     known = _known(kind, record)
     if known is None:
-        known = encode(_translated(kind, record))
+        known = reshaped(kind, record)
         if kind.dialect is None:
             kind.readings.note(record.revision, record.value, known)
     return known
@@ -40,7 +40,7 @@ def spoken(kind: Kind, record: Record) -> Object:
     """One object in this kind's spelling, decoded."""
     known = _known(kind, record)
     if known is None:
-        return _translated(kind, record)
+        return translated(kind, record)
     obj: Object = decode(known)
     return obj
 
@@ -54,10 +54,17 @@ def _known(kind: Kind, record: Record) -> bytes | None:
     return kind.readings.find(record.revision, record.value)
 
 
-def _translated(kind: Kind, record: Record) -> Object:
+def reshaped(kind: Kind, record: Record) -> bytes:
+    """One object in this kind's spelling and shape, whatever is believed of what is stored."""
+    return encode(translated(kind, record))
+
+
+def translated(kind: Kind, record: Record) -> Object:
+    """The same, decoded; what was stored before the stored version changed has the name of another, too."""
     obj: Object = decode(record.value)
     if kind.dialect is not None:
-        obj = ordered(kind, kind.dialect.outward(obj))
+        obj = kind.dialect.outward(obj)
+    obj = ordered(kind, obj)
     if kind.custom:
         reshape(kind, obj)
     return obj

@@ -109,6 +109,11 @@ class Store:
         return [*found.values()]
 
     @property
+    def next_revision(self) -> int:
+        """What the next write gets; all that is queued has an older one."""
+        return self._next
+
+    @property
     def epoch(self) -> int:
         """Changes when queued writes were lost: what was concluded from `head` no longer holds then."""
         return self._epoch
