@@ -18,6 +18,7 @@ from tests.sandbox.workbench import WAIT_SECONDS, Workbench, appears, exists, li
 from trainshed.runner.engine import CannotStart, NotRunning
 from trainshed.runner.plan import ContainerPlan, Mount
 from trainshed.runner.process import records
+from trainshed.runner.sandbox import strays
 from trainshed.runner.sandbox.engine import SandboxEngine
 
 _USER_TOO = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
@@ -143,6 +144,31 @@ async def test_what_a_killed_supervisor_left_is_ended_by_the_next_holder(
         await until(lambda: stray.poll() is not None, "the stray's end")
     finally:
         await engine.stop()
+
+
+_NAMED = """
+import sys
+from trainshed.runner.sandbox import syscalls
+syscalls.set_name("trainshed-pod")
+print("named", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_supervisors_of_another_folder_with_the_same_path_are_not_ours(tmp_path: Path, is_ours: bool) -> None:
+    """A container and its host may have one each, and the host sees the processes of both."""
+    before = "" if is_ours else f"mount -t tmpfs other {tmp_path};"
+    words = ["unshare", "--mount", "sh", "-c", f'{before} exec "$@"', "sh", sys.executable, "-c", _NAMED]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with subprocess.Popen(
+        [*words, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as one:
+        assert one.stdout is not None
+        assert one.stdout.readline() == b"named\n"
+        assert strays.supervisors(str(tmp_path)) == ({one.pid} if is_ours else set())
+        one.communicate(timeout=WAIT_SECONDS)
 
 
 def _stray_beside(supervisor: int) -> subprocess.Popen[bytes]:

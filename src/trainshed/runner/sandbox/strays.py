@@ -29,14 +29,33 @@ def end_forgotten(folder: str, keep: Collection[int]) -> None:
 
     Whatever is in a pod has seen a file system of ours mounted there.
     """
-    marks = [_escaped(os.path.join(folder, name, "")) for name in ("pods", "layers")]
-    marks.append(_escaped(os.path.join(folder, SHM)) + b" ")  # itself, not what is below
-    _end_all(lambda: [pid for pid in _all() if _mentions(pid, marks) and not _descends(pid, keep)])
+    places = [_escaped(os.path.join(folder, name, "")) for name in ("pods", "layers")]
+    marks = [
+        before + place for place in places for before in (b" ", b"=")
+    ]  # where it is, or what it is made of
+    marks.append(b" " + _escaped(os.path.join(folder, SHM)) + b" ")  # itself, not what is below
+    spared = {*keep, *(_named(folder) - supervisors(folder))}
+    _end_all(lambda: [pid for pid in _all() if _mentions(pid, marks) and not _descends(pid, spared)])
 
 
 def supervisors(folder: str) -> set[int]:
     """Those that were forked by any holder of the folder."""
+    return {pid for pid in _named(folder) if not _sees_another(pid, folder)}
+
+
+def _named(folder: str) -> set[int]:
+    """Supervisors of a folder of this name; a container may have one of its own."""
     return {pid for pid in _all() if _name(pid) == _SUPERVISOR and os.fsencode(folder) in _words(pid)}
+
+
+def _sees_another(pid: int, folder: str) -> bool:
+    """Whether the folder of this name is another one to a process; where that cannot be told, it is ours."""
+    try:
+        return not os.path.samefile(f"/proc/{pid}/root{folder}", folder)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def _end_all(look: Callable[[], list[int]]) -> None:
