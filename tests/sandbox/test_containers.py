@@ -90,14 +90,14 @@ async def test_a_home_folder_can_be_written(bench: Workbench) -> None:
 async def test_a_read_only_root_refuses_all_writes_but_those_to_volumes(bench: Workbench) -> None:
     (bench.folder / "data").mkdir()
     script = "for f in /usr /tmp / /deep /tmp/shown; do touch $f/x && echo wrote $f; done 2>/dev/null;"
-    script += " touch /deep/data/y; ls /tmp/shown"
+    script += " touch /deep/data/y; ls /tmp"
     data = str(bench.folder / "data")
     mounts = (
         Mount("/deep/data", "bind", data),
         Mount("/deep/memory", "tmpfs"),
         Mount("/tmp/shown/to/all", "ro-bind", data),
     )
-    assert await bench.shell(script, *mounts, writable=False) == "to"
+    assert await bench.shell(script, *mounts, writable=False) == "shown"
     assert (bench.folder / "data" / "y").exists()
 
 

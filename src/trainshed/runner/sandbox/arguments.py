@@ -36,6 +36,7 @@ class Room:
     tree: str
     """The folder that becomes `/`."""
     tmp: str
+    """Empty where the tree's own is shown."""
     shm: str
     """Empty where the container shares the host's."""
     binds: tuple[tuple[str, str], ...]
@@ -61,8 +62,8 @@ def arguments(plan: ContainerPlan, room: Room, mounts: Sequence[Mount]) -> list[
     words += ["--dev", "/dev", "--ro-bind", "/sys", "/sys", "--tmpfs", "/run"]
     if room.shm:
         words += ["--bind", room.shm, "/dev/shm"]
-    if plan.writable:
-        words += ["--bind", room.tmp, "/tmp"]
+    if room.tmp:
+        words += ["--bind" if plan.writable else "--ro-bind", room.tmp, "/tmp"]
     words += _room(room)
     words += [word for mount in mounts for word in _mount(mount)]
     devices = dict.fromkeys((*plan.devices, *(room.gpus if has_gpus(plan) else ())))

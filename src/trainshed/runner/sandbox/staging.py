@@ -22,7 +22,7 @@ def on_stage(room: Room, mounts: list[Mount], stage: Stage) -> tuple[Room, list[
     shown = replace(
         room,
         tree=stage.show(room.tree),
-        tmp=stage.show(room.tmp),
+        tmp=stage.show(room.tmp) if room.tmp else "",
         shm=stage.show(room.shm) if room.shm else "",
         binds=tuple((stage.show(source), target) for source, target in room.binds),
         files=tuple((stage.show(source), target) for source, target in room.files),

@@ -104,7 +104,7 @@ def _prepare(job: Job) -> tuple[Base, list[str], Stage | None, tuple[str, ...]]:
     tree = _lay(job, tree)
     room = Room(
         layer.tree,
-        layer.tmp,
+        layer.tmp if _has_own_tmp(plan) else "",
         "" if plan.pod.host_ipc else kit.path(SHM),
         tuple((path, path) for path in tree.binds),
         tuple(files),
@@ -129,21 +129,20 @@ def _plot(job: Job) -> tuple[Base, View]:
         if tree.binds:
             targets = [*(mount.target for mount in plan.mounts), *(target for _, target in _files(job))]
             tree = base.pierced(tree, targets, layers.listing)
-        own = [(folder, job.layer.tree + folder) for folder in _own_folders(plan, tree)]
+        own = [(folder, job.layer.tree + folder) for folder in tree.folders if folder not in base.OWN]
         view = View("/", [*own, *((path, path) for path in (*tree.overlays, *tree.binds) if path != "/")])
     elif os.path.isdir(plan.root):
         tree, view = Base(("/",), (), (), ()), View(plan.root)
     else:
         raise Refusal("CreateContainerError", f"the root folder {plan.root} does not exist")
-    if plan.writable:
+    if _has_own_tmp(plan):
         view.mount("/tmp", job.layer.tmp)
     return tree, view
 
 
-def _own_folders(plan: ContainerPlan, tree: Base) -> list[str]:
-    """Those made anew in the tree; of what each container has its own of, a /tmp that nobody writes to."""
-    others = [folder for folder in base.OWN if plan.writable or folder != "/tmp"]
-    return [folder for folder in tree.folders if folder not in others]
+def _has_own_tmp(plan: ContainerPlan) -> bool:
+    """Not that of a root folder in which nothing may be written; it may have none."""
+    return plan.writable or plan.root == "/"
 
 
 def _environments(plan: ContainerPlan) -> tuple[str, ...]:
