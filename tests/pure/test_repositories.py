@@ -201,13 +201,33 @@ def test_a_tree_that_git_would_not_make_is_refused(repository: Path, name: str) 
     blob, tree = git(repository, "rev-parse", "HEAD:jobs/map.yaml"), git(repository, "rev-parse", "HEAD:jobs")
     link = made(repository, "blob", b"/tmp")
     entries = [(b"40000", name, tree), (b"120000", "jobs", link), (b"100644", "plain.yaml", blob)]
-    written = b"".join(b"%s %s\0%s" % (mode, one.encode(), bytes.fromhex(id)) for mode, one, id in entries)
-    root = made(repository, "tree", written)
-    commit = git(repository, "commit-tree", root, "-m", "odd")
+    commit = git(repository, "commit-tree", a_tree(repository, entries), "-m", "odd")
     with pytest.raises(
         CannotRead, match=r"cannot unpack .*: (.* is outside of the repository|.*File exists)"
     ):
         read(f"file://{repository}//jobs?ref={commit}")
+
+
+@pytest.mark.parametrize("odd", ["a link to nowhere", "links in a row", "folders in folders"])
+def test_a_tree_that_python_cannot_walk_is_refused_in_words(repository: Path, odd: str) -> None:
+    if odd == "a link to nowhere":
+        entries = [(b"120000", "jobs", made(repository, "blob", b"a\0b"))]
+    elif odd == "links in a row":
+        last = [(b"120000", f"l{n:04}", made(repository, "blob", b"l%04d" % (n + 1))) for n in range(1500)]
+        entries = [*last, (b"100644", "l1500", made(repository, "blob", b""))]
+    else:
+        tree = git(repository, "rev-parse", "HEAD:jobs")
+        for _ in range(1100):
+            tree = a_tree(repository, [(b"40000", "d", tree)])
+        entries = [(b"40000", "jobs", tree)]
+    commit = git(repository, "commit-tree", a_tree(repository, entries), "-m", "odd")
+    with pytest.raises(CannotRead, match="cannot unpack"):
+        read(f"file://{repository}//jobs?ref={commit}")
+
+
+def a_tree(repository: Path, entries: list[tuple[bytes, str, str]]) -> str:
+    written = b"".join(b"%s %s\0%s" % (mode, name.encode(), bytes.fromhex(id)) for mode, name, id in entries)
+    return made(repository, "tree", written)
 
 
 def made(repository: Path, kind: str, content: bytes) -> str:

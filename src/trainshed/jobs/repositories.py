@@ -77,7 +77,7 @@ def unpack(place: Place, into: Path) -> Path:
     except _Missing as error:
         hint = f"get all of it first: git -C {place.repository} fetch --refetch --no-filter"
         raise CannotRead(f"cannot read {place.words()}: {error} is not in the repository", hint) from error
-    except (_LeadsOut, OSError) as error:
+    except (_LeadsOut, OSError, ValueError, RecursionError) as error:
         raise CannotRead(f"cannot unpack {place.words()}: {error}") from error
     found = (into / place.folder).resolve()
     if not found.exists() or not found.is_relative_to(into.resolve()):
