@@ -112,6 +112,10 @@ def test_what_a_registry_could_have_is_a_name(image: str) -> None:
         "é",
         "a\n",
         "$(X)",
+        "0" * 64,
+        "a" * 400,
+        f"a@sha256:{'0' * 63}",
+        f"a@sha256:{'A' * 64}",
     ],
 )
 def test_what_no_registry_could_have_is_told_as_on_a_cluster(image: str) -> None:
