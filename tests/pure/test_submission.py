@@ -279,10 +279,10 @@ def test_nor_is_one_of_which_not_all_is_left(tmp_path: Path, left: str) -> None:
 
 
 def test_the_key_of_an_authority_is_not_sent_and_what_is_beside_it_is(tmp_path: Path) -> None:
-    for name in ("train.py", "model.py", "pki/ca.key", "pki/ca.crt"):
+    for name in ("train.py", "model.py", "pki/ca.key", "pki/ca.crt", "pki/ca.keys.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
-    assert sent(tmp_path, "train.py") == ["model.py", "pki/ca.crt", "train.py"]
+    assert sent(tmp_path, "train.py") == ["model.py", "pki/ca.crt", "pki/ca.keys.py", "train.py"]
 
 
 def test_the_data_folder_in_use_is_not_sent_whatever_is_in_it(tmp_path: Path) -> None:

@@ -104,7 +104,8 @@ def _chosen(folder: Path, data: Path | None) -> Iterator[str]:
     names = _git_files(folder) or [*_walk(folder)]
     secret = (*_below(folder, data), *_secrets(folder, names))
     for name in names:
-        if not _matches(name, ignored) and not name.startswith(secret) and (folder / name).is_file():
+        is_secret = name.startswith(secret) or f"/{name}".endswith(f"/{_KEY}")
+        if not _matches(name, ignored) and not is_secret and (folder / name).is_file():
             yield name
 
 
@@ -115,13 +116,10 @@ def _below(folder: Path, data: Path | None) -> Iterator[str]:
 
 
 def _secrets(folder: Path, names: Sequence[str]) -> Iterator[str]:
-    """What begins so is not sent. The disk is asked, for git may be told to ignore some of the marks."""
+    """Folders that are not sent. The disk is asked, for git may be told to ignore some of the marks."""
     for place in _places(names):
-        marks = [mark for mark in _MARKS if (folder / place / mark).is_file()]
-        if len(marks) > 1:
+        if sum((folder / place / mark).is_file() for mark in _MARKS) > 1:
             yield place
-        elif marks == [_KEY]:  # of any authority; what else is there may be code
-            yield f"{place}{_KEY}"
 
 
 def _places(names: Sequence[str]) -> set[str]:
