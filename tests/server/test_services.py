@@ -27,6 +27,7 @@ NOT_DUAL = (
             f"spec.ipFamilies[1]: {NO_SUCH_FAMILY}",
         ),
         ({"ipFamilyPolicy": "RequireDualStack"}, NOT_DUAL),
+        ({"ipFamilies": ["IPv4", "IPv4"]}, 'spec.ipFamilies[1]: Duplicate value: "IPv4"'),
         ({"clusterIP": "fd00::1"}, "failed to allocate IP fd00::1"),
     ],
 )
