@@ -243,11 +243,12 @@ def _addresses(spec: Object) -> Errors:
     first, listed, field = text(spec, "clusterIP"), texts(spec, "clusterIPs"), "spec.clusterIPs"
     if first and listed and listed[0] != first:
         found.append(invalid(field, listed, "first value must match `clusterIP`"))
-    families = texts(spec, "ipFamilies")
-    for index, family in enumerate(families):
+    families: set[str] = set()
+    for index, family in enumerate(texts(spec, "ipFamilies")):
         found += checks.one_of(f"spec.ipFamilies[{index}]", family, _FAMILIES)
-        if family in families[:index]:
+        if family in families:
             found.append(duplicate(f"spec.ipFamilies[{index}]", family))
+        families.add(family)
     found += checks.one_of("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), _POLICIES, optional=True)
     if HEADLESS in listed and len(listed) > 1:
         found.append(invalid(field, listed, "'None' must be the first and only value"))
