@@ -137,13 +137,16 @@ async def ddp(client: Client, _: Path) -> None:
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ddp-code"}, "data": code}
     )
     ours, bare = [], []
-    for turn in range(5):
+    for turn in range(11):
         bare.append(await asyncio.to_thread(bare_torchruns))
         ours.append(await ddp_once(client, f"ddp-{turn}"))
         print(f"  turn {turn}: {ours[-1]:.2f} s, bare {bare[-1]:.2f} s", flush=True)
-    mine, theirs = statistics.median(ours), statistics.median(bare)
+    # The mean: in both ways there are turns of two kinds, with and without a rank that was refused at first.
+    mine, theirs = statistics.mean(ours), statistics.mean(bare)
+    middle = statistics.median(ours) / statistics.median(bare)
     print(
-        f"two-node DDP, submit to done   {mine:6.2f} s, bare {theirs:6.2f} s: {mine / theirs:.3f}x (aim 1.05)"
+        f"two-node DDP, submit to done   {mine:6.2f} s, bare {theirs:6.2f} s: {mine / theirs:.3f}x "
+        f"(aim 1.05), medians {middle:.3f}x"
     )
 
 

@@ -27,6 +27,7 @@ from trainshed.runner.hosts_files import HostsFiles
 from trainshed.runner.logs import retention
 from trainshed.runner.objects import Objects
 from trainshed.runner.pod_life import DRAIN_SECONDS
+from trainshed.runner.precedence import Precedence
 from trainshed.runner.reclaiming import Reclaiming
 from trainshed.runner.registration import Registration
 from trainshed.runner.settings import Settings
@@ -132,6 +133,7 @@ class _Agent:
             api=self._api,
             claims=self._reclaiming,
             devices=Devices({plan.name: plan.devices for plan in self._plans}),
+            precedence=Precedence(),
             home=sys.prefix,
             allocatable={plan.name: plan.capacity for plan in self._plans},
         )

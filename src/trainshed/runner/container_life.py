@@ -40,6 +40,8 @@ class Pod(Protocol):
 
     def changed(self, *, urgent: bool = True) -> None: ...
 
+    def begun(self) -> None: ...
+
     async def plan(self, container: Object, attempt: int) -> ContainerPlan: ...
 
     def pulled(self, container: Object) -> str: ...
@@ -163,6 +165,8 @@ class ContainerLife:
             return
         self._refusals = 0
         self._mark_running(True)
+        if self.view.part == "main":
+            self._pod.begun()
         started, ready = probing.first_judgement(self.spec)
         self._show(self.view.running(attempt, begun.at).judged(started=started, ready=ready))
         # Events come last: whoever waits for the container to run waits for its status.

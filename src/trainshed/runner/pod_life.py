@@ -132,6 +132,10 @@ class PodLife:
 
     # --- what containers need ---
 
+    def begun(self) -> None:
+        """One of them runs that does the work."""
+        self.site.precedence.begun(self.pod)
+
     def changed(self, *, urgent: bool = True) -> None:
         self._reporter.tell(urgent=urgent)
 
@@ -205,6 +209,8 @@ class PodLife:
         async with asyncio.TaskGroup() as group:
             if await self._initialized(group):
                 mains = [one for one in self._lives.values() if one.view.part == "main"]
+                if not any(one.view.is_running for one in mains):
+                    await self.site.precedence.turn(self.pod)
                 for one in mains:
                     group.create_task(one.run(), name=f"container {one.name}")
                 for one in mains:

@@ -22,6 +22,7 @@ from trainshed.runner.hosts_files import HostsFiles
 from trainshed.runner.images import Environment
 from trainshed.runner.objects import Objects
 from trainshed.runner.plan import Mount
+from trainshed.runner.precedence import Precedence
 from trainshed.runner.reclaiming import Reclaiming
 from trainshed.runner.settings import Settings
 
@@ -80,6 +81,7 @@ class Site:
     api: Api
     claims: Reclaiming
     devices: Devices
+    precedence: Precedence
     home: str
     """The environment that images stand for when nothing else is said."""
     allocatable: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

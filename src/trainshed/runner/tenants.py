@@ -77,11 +77,13 @@ class Tenants:
             self._lose(before)
         self._name(uid, after)
         if text(after, "spec", "nodeName") in self._nodes:
+            self._site.precedence.see(after)
             self._tend(uid, after)
 
     def _lose(self, pod: Object) -> None:
         uid = text(pod, "metadata", "uid")
         self._site.hosts.drop(uid, text(pod, "metadata", "namespace"))
+        self._site.precedence.lose(pod)
         if uid in self._lives:
             self._lives[uid].vanish()
         else:
