@@ -62,6 +62,16 @@ async def test_what_a_container_writes_outside_volumes_is_its_own(bench: Workben
     assert await bench.said(again) == ""
 
 
+async def test_the_end_of_a_container_is_no_sync_of_the_whole_disk(bench: Workbench) -> None:
+    """What it wrote goes with it; twice in one pod, as the second one may get the layer of the first."""
+    pod = await bench.pod()
+    for attempt in range(2):
+        plan = bench.container(pod, "grep", " overlay ", "/proc/self/mounts", attempt=attempt)
+        laid = (await bench.said(plan)).splitlines()
+        assert laid
+        assert all("volatile" in line for line in laid), laid
+
+
 @pytest.mark.root
 async def test_a_file_of_the_host_can_be_changed_without_harm(bench: Workbench) -> None:
     before = read("/etc/passwd")

@@ -34,10 +34,15 @@ _decoder = msgspec.json.Decoder(PodState)
 
 
 def write(folder: Path, state: PodState) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    fresh = folder / f".{NAME}"
-    fresh.write_bytes(msgspec.json.encode(state))
-    fresh.replace(folder / NAME)
+    path = folder / NAME
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        fresh = folder / f".{NAME}"
+        fresh.write_bytes(msgspec.json.encode(state))
+        fresh.replace(path)
+    else:  # nothing of it runs yet, and half a note is none
+        path.write_bytes(msgspec.json.encode(state))
 
 
 def read(folder: Path) -> PodState | None:

@@ -15,6 +15,7 @@ from trainshed.kube.objects import Object, dig, metadata
 from trainshed.runner.logs import files
 
 NOTE = "meta.json"
+_LOOKS = 3
 _JOBSET = "jobset.sigs.k8s.io/"
 _V1 = "training.kubeflow.org/"
 _INDEX = "batch.kubernetes.io/job-completion-index"
@@ -81,20 +82,31 @@ def note_of(pod: Object, started: datetime | None = None, ended: datetime | None
 
 
 def write(root: Path, note: PodNote) -> None:
-    """Put the note beside the pod's logs, in one piece."""
+    """Put the note beside the pod's logs, over an older one: a new file in its place would cost far more."""
     folder = files.pod_folder(root, note.namespace, note.name, note.uid)
-    folder.mkdir(parents=True, exist_ok=True)
-    fresh = folder / f".{NOTE}"
-    fresh.write_bytes(msgspec.json.encode(note))
-    fresh.replace(folder / NOTE)
+    path = os.path.join(folder, NOTE)
+    try:
+        descriptor = os.open(path, os.O_WRONLY)
+    except FileNotFoundError:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    try:
+        written = os.write(descriptor, msgspec.json.encode(note))
+        os.ftruncate(descriptor, written)
+    finally:
+        os.close(descriptor)
 
 
 def read(folder: Path) -> Kept | None:
     """The logs in a pod's folder; None without a note that can be read."""
-    try:
-        return Kept(_notes.decode((folder / NOTE).read_bytes()), folder)
-    except (OSError, ValueError):
-        return None
+    for _ in range(_LOOKS):
+        try:
+            return Kept(_notes.decode((folder / NOTE).read_bytes()), folder)
+        except OSError:
+            return None
+        except ValueError:  # it may just be written
+            continue
+    return None
 
 
 def listed(root: Path, namespace: str = "") -> list[Kept]:

@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -109,11 +109,11 @@ def folder(engine: str, pod: str, container: str, attempt: int) -> str:
 
 
 def write_run(place: str, run: Run) -> None:
-    _write(os.path.join(place, "run.json"), asdict(run))
+    _write(os.path.join(place, "run.json"), run)
 
 
 def write_ending(place: str, ending: Ending) -> None:
-    _write(os.path.join(place, "exit.json"), asdict(ending))
+    _write(os.path.join(place, "exit.json"), ending)
 
 
 def write_lost(place: str, run: Run, message: str) -> Ending:
@@ -161,11 +161,16 @@ def _entries(place: str) -> list[str]:
         return []
 
 
-def _write(path: str, value: object) -> None:
+def _write(path: str, record: Run | Ending) -> None:
     scratch = f"{path}.{os.getpid()}"
     with open(scratch, "w") as file:
-        file.write(json.dumps(value))
+        file.write(json.dumps(record, default=_plain))
     os.replace(scratch, path)
+
+
+def _plain(record: object) -> dict[str, object]:
+    """The encoder looks deeper by itself; `asdict` would first copy all that is in it."""
+    return {one.name: getattr(record, one.name) for one in fields(record)}  # type: ignore[arg-type]
 
 
 def _read(path: str) -> Object | None:

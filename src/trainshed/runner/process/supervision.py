@@ -19,8 +19,8 @@ from trainshed.runner.process.outputs import Outputs
 
 _PIPE_BYTES = 256 << 10
 _SET_PIPE_SIZE = 1031
-_FIRST_PAUSE = 0.003
-"""No start is quicker than this, so that there is no use in looking before."""
+_FIRST_PAUSE, _NEXT_PAUSE = 0.005, 0.0015
+"""Hardly a start is quicker than the first: there is no use in looking before."""
 
 
 CHANGED_SIGNALS = (
@@ -101,7 +101,7 @@ class Watch:
             if (status := _ended(child)) is not None:
                 return status
             self.once(pause)
-            pause = min(0.001 if pause == _FIRST_PAUSE else pause * 1.3, 0.05)
+            pause = min(_NEXT_PAUSE if pause == _FIRST_PAUSE else pause * 1.4, 0.05)
         return None
 
     def once(self, seconds: float | None) -> None:

@@ -14,6 +14,8 @@ from trainshed.runner.sandbox.layers import Layer
 from trainshed.runner.sandbox.network import Addresses
 
 TRUSTED, PLAIN = "", ",userxattr"
+_CARELESS = ",volatile"
+"""Nobody will see it again: without this, the end of each container would be a sync of the whole disk."""
 SHM = "shm"
 """Where each pod, in its mount namespace, has its own shared memory; outside there is just the folder."""
 
@@ -84,7 +86,8 @@ def _is_ours(path: str) -> bool:
 
 def probe_overlay(folder: str, is_root: bool) -> str | None:
     """The options with which overlays work here, tried for real; None when they do not."""
-    for options in (TRUSTED, PLAIN) if is_root else (PLAIN,):
+    kinds = (TRUSTED, PLAIN) if is_root else (PLAIN,)
+    for options in (kind + more for kind in kinds for more in (_CARELESS, "")):
         layer = Layer(os.path.join(folder, f"probe{len(options)}"))
         try:
             layer.make()

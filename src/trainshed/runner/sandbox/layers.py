@@ -84,6 +84,9 @@ class Layer:
         try:
             os.makedirs(target, exist_ok=True)
             _liken(self.upper(number), below)
+            remove(
+                f"{self.work(number)}/work/incompat"
+            )  # by which the kernel would not take it a second time
             options = f"lowerdir={_escaped(below)},upperdir={_escaped(self.upper(number))}"
             options += f",workdir={_escaped(self.work(number))}{extra}"
             syscalls.mount("overlay", target, "overlay", 0, options)

@@ -21,7 +21,7 @@ from trainshed.runner.process.outputs import Outputs
 from trainshed.runner.process.records import Ending, Run
 from trainshed.runner.process.supervision import Watch, exit_code, lay
 from trainshed.runner.sandbox import arguments, base, cgroups, layers, staging, syscalls, terminals, wire
-from trainshed.runner.sandbox.arguments import Room, own_group
+from trainshed.runner.sandbox.arguments import Room, has_gpus, own_group
 from trainshed.runner.sandbox.base import Base
 from trainshed.runner.sandbox.kit import SHM, Kit
 from trainshed.runner.sandbox.launch import Launch, Recipe, launch
@@ -111,7 +111,7 @@ def _prepare(job: Job) -> tuple[Base, list[str], Stage | None, tuple[str, ...]]:
         tuple(path for path in kit.options.hidden if is_host and os.path.isdir(view.here(path))),
         visible,
         plan.user not in (None, 0) or bool(plan.group and not plan.user),
-        layers.gpu_nodes(),
+        layers.gpu_nodes() if has_gpus(plan) else (),
     )
     stage = None
     if kit.is_root and plan.user:
