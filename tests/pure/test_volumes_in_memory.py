@@ -112,3 +112,30 @@ def test_one_whose_owner_is_not_written_down_yet_stays(pods: Path) -> None:
     (root / "of").unlink()
     inmemory.clear_forsaken()
     assert root.exists()
+
+
+def test_a_folder_can_be_lent_a_place_there(pods: Path) -> None:
+    for _ in range(2):
+        inmemory.lend(pods, "runs")
+        (pods / "runs" / "one").mkdir(exist_ok=True)
+        assert str((pods / "runs" / "one").resolve()).startswith("/dev/shm/")
+    inmemory.clear(pods)
+    assert not (pods / "runs").exists()
+    inmemory.lend(pods, "runs")
+    assert os.listdir(pods / "runs") == [], "as after a reboot"
+
+
+def test_a_folder_that_is_on_disk_stays_there(pods: Path) -> None:
+    (pods / "runs" / "one").mkdir(parents=True)
+    inmemory.lend(pods, "runs")
+    assert not (pods / "runs").is_symlink()
+    assert os.listdir(pods / "runs") == ["one"]
+
+
+def test_no_place_is_lent_in_what_somebody_else_has_put_there(pods: Path) -> None:
+    inmemory.lend(pods, "runs")
+    root = (pods / "runs").resolve().parent
+    root.chmod(0o777)
+    inmemory.lend(pods, "runs")
+    assert not (pods / "runs").exists(), "whoever needs it makes it on disk"
+    root.chmod(0o700)

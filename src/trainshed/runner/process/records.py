@@ -1,4 +1,4 @@
-"""What is on disk about each run of a container, so that neither agent nor holder has to live on.
+"""What is on record about each run of a container, so that neither agent nor holder has to live on.
 
 <engine>/pods/<uid>/<container>.<attempt>/run.json     while it runs and after
                                           exit.json    once it has ended
@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # what it imports is not there for supervisors
     from trainshed.kube.objects import Object
 
 LOST = 137
+PODS = "pods"
+"""The folder with all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def _is_zombie(pid: int) -> bool:
 
 
 def folder(engine: str, pod: str, container: str, attempt: int) -> str:
-    return os.path.join(engine, "pods", pod, f"{container}.{attempt}")
+    return os.path.join(engine, PODS, pod, f"{container}.{attempt}")
 
 
 def write_run(place: str, run: Run) -> None:
@@ -143,7 +145,7 @@ def read_ending(place: str) -> Ending | None:
 
 def runs(engine: str) -> Iterator[tuple[str, Run]]:
     """Every run on record, with its folder."""
-    for pod in _entries(os.path.join(engine, "pods")):
+    for pod in _entries(os.path.join(engine, PODS)):
         yield from runs_of(pod)
 
 

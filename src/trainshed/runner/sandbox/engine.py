@@ -27,6 +27,7 @@ from trainshed.runner.sandbox.features import UNKNOWN, describe
 from trainshed.runner.sandbox.kit import Options
 from trainshed.runner.sandbox.link import Link, receive
 from trainshed.runner.sandbox.members import members
+from trainshed.runner.volumes import inmemory
 
 PREFIX = "10.244"
 
@@ -64,6 +65,7 @@ class SandboxEngine:
         if not shutil.which("bwrap"):
             raise OSError("sandboxes need bubblewrap: install it, or use --runner process")
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        inmemory.lend(Path(self._folder), records.PODS)
         facts = await self._link.start()
         self.features = describe(facts)
         self._holder = records.identify(facts["pid"])
@@ -89,6 +91,7 @@ class SandboxEngine:
             await self._told({"do": "stop"})
             await spawning.reap(process)
         finally:
+            inmemory.clear(Path(self._folder))
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _is_homeless(self) -> bool:

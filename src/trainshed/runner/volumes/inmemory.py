@@ -2,7 +2,8 @@
 
 One folder for each agent, below /dev/shm, that nobody else may enter; it goes with the agent. Where there is
 none to be had, the pods' own folders serve. Containers may share a /dev/shm, but not the files beside it: the
-same path may be another's folder there, and one that is not to be seen here may be in use.
+same path may be another's folder there, and one that is not to be seen here may be in use. The records an
+engine keeps of its runs lie there in the same way.
 """
 
 from __future__ import annotations
@@ -29,6 +30,22 @@ def folder(own: Path) -> Path:
     return root / own.name if root is not None else own / "volumes"
 
 
+def lend(folder: Path, name: str) -> None:
+    """Let a folder below another lie in memory, behind a link; on disk where there is none to be had.
+
+    For what comes and goes with each pod and means nothing after a reboot.
+    """
+    link = folder / name
+    if link.is_symlink() and not _is_ours(Path(os.readlink(link)).parent):  # any more, after a reboot
+        link.unlink()
+    if link.is_dir():  # of a former life, in memory or not
+        return
+    link.unlink(missing_ok=True)
+    if (root := _root(folder)) is not None:
+        (root / name).mkdir(exist_ok=True)
+        link.symlink_to(root / name)
+
+
 def left(pods: Path) -> set[str]:
     """The uids of pods that have something there."""
     root = _found(pods)
@@ -47,6 +64,7 @@ def clear(pods: Path) -> None:
     root = _found(pods)
     if root is not None:
         shutil.rmtree(root, ignore_errors=True)
+    _place.cache_clear()  # the next folder at this path is another one
 
 
 def clear_forsaken() -> None:
