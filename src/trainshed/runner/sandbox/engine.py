@@ -84,6 +84,7 @@ class SandboxEngine:
             self._vigil.cancel()
         if self._is_homeless():
             await spawning.reap(self._holder)
+            inmemory.clear(Path(self._folder))
             return
         facts, _ = await self._link.ask({"do": "hello"})
         process = records.identify(facts["pid"])
