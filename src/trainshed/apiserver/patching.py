@@ -6,7 +6,7 @@ from trainshed.apiserver import bodies, negotiation, reading, rendering, writes,
 from trainshed.apiserver.answers import Answer
 from trainshed.apiserver.call import Call, conflict
 from trainshed.kube import apply, faults, patches, schema, strategic
-from trainshed.kube.objects import JSON, Object, metadata
+from trainshed.kube.objects import JSON, Object, copied, metadata
 from trainshed.store.records import Record
 
 
@@ -23,21 +23,35 @@ async def patch(call: Call) -> Answer:
     old = call.state.store.head(call.key)
     if old is None:
         raise call.not_found()
-    new = _changed(call, form, rendering.spoken(call.kind, old), change)
+    before = rendering.spoken(call.kind, old)
+    new = _changed(call, form, before, change)
     bodies.check_type(call.kind, new)
     _check_identity(call, new)
-    bodies.settle_fields(call, new, duplicates)
-    record = await writes.replace(call.state, call.kind, old, new, writing.writer(call))
+    untouched = frozenset(key for key, value in new.items() if value is before.get(key))
+    bodies.settle_fields(call, new, duplicates, untouched)
+    shared = before if call.target.subresource == "status" else None
+    record = await writes.replace(call.state, call.kind, old, new, writing.writer(call), shared)
     return reading.one(call, record)
 
 
 def _changed(call: Call, form: negotiation.PatchForm, before: Object, change: JSON) -> Object:
+    """The object with the change made; parts that the patch does not name are those from before."""
     if form == "json":
         return patches.json_patch(before, change)
-    if form == "merge":
-        merged: Object = patches.merge(before, change)
-        return merged
-    return strategic.merge(before, change, call.kind.schema())
+    if any(key.startswith("$") for key in change):
+        return _merged(call, form, copied(before), change)  # a directive may concern all parts
+    # The status is written over in place later on, and then compared with what it was.
+    named = {key: copied(before[key]) if key == "status" else before[key] for key in change if key in before}
+    merged = _merged(call, form, named, change)
+    kept = {key: value for key, value in before.items() if key not in change or key in merged}
+    return kept | merged
+
+
+def _merged(call: Call, form: negotiation.PatchForm, before: Object, change: Object) -> Object:
+    if form == "strategic":
+        return strategic.merge_owned(before, change, call.kind.schema())
+    merged: Object = patches.merge(before, change)
+    return merged
 
 
 def _check_identity(call: Call, new: Object) -> None:

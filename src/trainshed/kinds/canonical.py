@@ -24,15 +24,13 @@ _DROPPED = object()
 class _Shape(NamedTuple):
     fields: dict[str, Field]
     always: tuple[Field, ...]
+    texts: frozenset[str]
+    """Fields that are plain text: as they should be unless empty."""
 
 
 def tidy(obj: Object, message: str) -> None:
     """Bring a whole object into canonical shape, in place. Its own metadata is the machinery's business."""
-    shape = _shape(message)
-    _tidy(
-        obj,
-        shape._replace(fields={name: field for name, field in shape.fields.items() if name != "metadata"}),
-    )
+    _tidy(obj, _body(message))
 
 
 def tidy_part(part: Object, message: str) -> None:
@@ -41,20 +39,34 @@ def tidy_part(part: Object, message: str) -> None:
 
 
 @cache
+def _body(message: str) -> _Shape:
+    shape = _shape(message)
+    return shape._replace(fields={name: field for name, field in shape.fields.items() if name != "metadata"})
+
+
+@cache
 def _shape(message: str) -> _Shape:
     fields: dict[str, Field] = {}
     for field in messages().fields[message].values():
         fields |= {field.name: field} if field.name else _shape(field.type).fields
     always = tuple(field for field in fields.values() if field.always and not (field.many or field.mapped))
-    return _Shape(fields, always)
+    texts = frozenset(name for name, field in fields.items() if _is_text(field))
+    return _Shape(fields, always, texts)
+
+
+def _is_text(field: Field) -> bool:
+    return field.type == "string" and not (field.many or field.mapped)
 
 
 def _tidy(target: Object, shape: _Shape) -> None:
-    for name in [name for name in target if name in shape.fields]:
-        value = _canonical(target[name], shape.fields[name])
+    fields, texts = shape.fields, shape.texts
+    for name, given in list(target.items()):
+        if (given and type(given) is str and name in texts) or name not in fields:
+            continue
+        value = _canonical(given, fields[name])
         if value is _DROPPED:
             del target[name]
-        else:
+        elif value is not given:
             target[name] = value
     for field in shape.always:
         if field.name not in target:
