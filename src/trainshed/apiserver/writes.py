@@ -123,6 +123,8 @@ def begin_replace(
     before = rendering.spoken(kind, old) if before is None else before
     check_preconditions(kind, new, old, before)
     new = _merged_with_stored(kind, new, before, writer)
+    if not rendering.is_current(kind, old):
+        before = copied(before)  # what both share counts as checked, but this was stored under another schema
     fits = _require_types(kind, new, before, writer)
     _default(kind, new, writer)
     _track(kind, new, before, writer, state.timestamp())
