@@ -107,19 +107,15 @@ def _choose_name(state: State, kind: Kind, meta: Object, namespace: str) -> str:
 # --- change -----------------------------------------------------------------------------------------------
 
 
-async def replace(
-    state: State, kind: Kind, old: Record, new: Object, writer: Writer, before: Object | None = None
-) -> Record:
-    """Replace what `old` holds; an object that was only waiting for this goes away instead.
-
-    `before` is `old` decoded, where the caller has it. A new status may have parts in common with it.
-    """
-    return await begin_replace(state, kind, old, new, writer, before)
+async def replace(state: State, kind: Kind, old: Record, new: Object, writer: Writer) -> Record:
+    """Replace what `old` holds; an object that was only waiting for this goes away instead."""
+    return await begin_replace(state, kind, old, new, writer)
 
 
 def begin_replace(
     state: State, kind: Kind, old: Record, new: Object, writer: Writer, before: Object | None = None
 ) -> asyncio.Future[Record]:
+    """`before` is `old` decoded, where the caller has it. A new status may have parts in common with it."""
     before = rendering.spoken(kind, old) if before is None else before
     check_preconditions(kind, new, old, before)
     new = _merged_with_stored(kind, new, before, writer)
