@@ -7,6 +7,7 @@ they compare what they sent with what is stored, and so do the rules on fields t
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from functools import cache
 from typing import NamedTuple
@@ -18,7 +19,10 @@ from trainshed.kube.protobuf import Field
 
 _PLAIN: dict[str, JSON] = {"string": "", "bytes": "", "int32": 0, "int64": 0, "bool": False}
 _ZEROS: dict[str, JSON] = _PLAIN | {"quantity": "0", "intorstring": 0}
+_AS_THEY_ARE = frozenset(("string", "bytes", "int32", "int64", "bool", "intorstring", "raw", "strings"))
 _DROPPED = object()
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+"""How a time is kept; there may still be no such day, which is for validation to say."""
 
 
 class _Shape(NamedTuple):
@@ -104,13 +108,12 @@ def _tidy_all(values: JSON, field: Field) -> None:
 
 
 def _one(value: JSON, field: Field) -> JSON:
-    match field.type:
-        case "string" | "bytes" | "int32" | "int64" | "bool" | "intorstring" | "raw" | "strings":
-            return value
-        case "quantity":
-            return quantity(value)
-        case "time" | "microtime":
-            return _time(value, field.type)
+    if field.type in _AS_THEY_ARE:
+        return value
+    if field.type == "quantity":
+        return quantity(value)
+    if field.type in ("time", "microtime"):
+        return _time(value, field.type)
     if isinstance(value, dict):
         _tidy(value, _shape(field.type))
     return value
@@ -127,7 +130,7 @@ def quantity(value: JSON) -> JSON:
 
 
 def _time(value: JSON, kind: str) -> JSON:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or (kind == "time" and _TIME.fullmatch(value)):
         return value
     try:
         moment = datetime.fromisoformat(value)
