@@ -28,8 +28,8 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 class _Shape(NamedTuple):
     fields: dict[str, Field]
     always: tuple[Field, ...]
-    texts: frozenset[str]
-    """Fields that are plain text: as they should be unless empty."""
+    plain: frozenset[str]
+    """Fields of texts, numbers and the like: as they should be unless empty or zero."""
 
 
 def tidy(obj: Object, message: str) -> None:
@@ -54,18 +54,14 @@ def _shape(message: str) -> _Shape:
     for field in messages().fields[message].values():
         fields |= {field.name: field} if field.name else _shape(field.type).fields
     always = tuple(field for field in fields.values() if field.always and not (field.many or field.mapped))
-    texts = frozenset(name for name, field in fields.items() if _is_text(field))
-    return _Shape(fields, always, texts)
-
-
-def _is_text(field: Field) -> bool:
-    return field.type == "string" and not (field.many or field.mapped)
+    plain = (name for name, field in fields.items() if field.type in _AS_THEY_ARE and not field.mapped)
+    return _Shape(fields, always, frozenset(plain))
 
 
 def _tidy(target: Object, shape: _Shape) -> None:
-    fields, texts = shape.fields, shape.texts
+    fields, plain = shape.fields, shape.plain
     for name, given in list(target.items()):
-        if (given and type(given) is str and name in texts) or name not in fields:
+        if (given and name in plain) or name not in fields:
             continue
         value = _canonical(given, fields[name])
         if value is _DROPPED:
