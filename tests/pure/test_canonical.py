@@ -50,6 +50,7 @@ def test_amounts_are_written_canonically_wherever_they_are() -> None:
         ("2026-01-02T03:04:05+00:00", "2026-01-02T03:04:05Z"),
         ("2026-01-02T04:04:05.75+01:00", "2026-01-02T03:04:05Z"),
         ("yesterday", "yesterday"),
+        ("2026-13-32T03:04:05Z", "2026-13-32T03:04:05Z"),
     ],
 )
 def test_times_are_kept_in_utc_without_fractions(written: str, stored: str) -> None:

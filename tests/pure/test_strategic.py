@@ -245,6 +245,14 @@ def test_merging(name: str) -> None:
     assert same(merged, read(expected)), merged
 
 
+@pytest.mark.parametrize("name", MERGES)
+def test_merging_into_what_is_given_away_makes_the_same_and_changes_no_part_of_it(name: str) -> None:
+    target, patch, expected = MERGES[name]
+    given = read(target)
+    assert same(strategic.merge_owned(given, read(patch), ITEM), read(expected))
+    assert same(given, read(target))
+
+
 REFUSALS = {
     "an_order_that_contradicts_the_patch": (
         "{$setElementOrder/merging: [{name: 1}, {name: 2}], merging: [{name: 2}, {name: 1}]}",

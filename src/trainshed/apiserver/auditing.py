@@ -49,5 +49,7 @@ def entry(
 
 def _program(command: Sequence[str]) -> str:
     """The name alone, also of a whole line or an assignment that somebody took for a program."""
-    words = re.split(r"[\s=]", command[0], maxsplit=1) if command else [""]
-    return PurePosixPath(words[0]).name[:128]
+    if not command:
+        return ""
+    word, *_ = re.split(r"[\s=]", command[0], maxsplit=1)
+    return PurePosixPath(word).name[:128]

@@ -12,13 +12,16 @@ from trainshed.kube.objects import Object, metadata
 LEVELS = ("Ignore", "Warn", "Strict")
 
 
-def read(call: Call) -> Object:
-    """The object in the body: right kind and place, unknown fields dealt with, schema defaults in."""
+def read(call: Call, stored: Object | None = None) -> Object:
+    """The object in the body: right kind and place, unknown fields dealt with, schema defaults in.
+
+    `stored` is what it shall replace.
+    """
     duplicates: list[str] | None = None if field_validation(call) == "Ignore" else []
     obj = decoded(call, call.kind.kind, duplicates)
     check_type(call.kind, obj)
     check_place(call, obj)
-    settle_fields(call, obj, duplicates or [])
+    settle_fields(call, obj, duplicates or [], unchanged(obj, stored or {}))
     return obj
 
 
@@ -34,12 +37,22 @@ def _from_protobuf(data: bytes) -> Object:
     return protobuf.decode(data, messages())
 
 
-def settle_fields(call: Call, obj: Object, duplicates: list[str]) -> None:
-    """Drop unknown fields and say so as `fieldValidation` demands; then fill in the schema's defaults."""
+def settle_fields(call: Call, obj: Object, duplicates: list[str], settled: frozenset[str]) -> None:
+    """Drop unknown fields and say so as `fieldValidation` demands; then fill in the schema's defaults.
+
+    `settled` names the parts for which this was done when they were stored.
+    """
     node = call.kind.schema()
-    unknown = [f'unknown field "{path}"' for path in schema.prune(node, obj)]
+    unknown = [f'unknown field "{path}"' for path in schema.prune(node, obj, settled=settled)]
     report(call, unknown + duplicates)
-    schema.default(node, obj)
+    schema.default(node, obj, settled)
+
+
+def unchanged(obj: Object, stored: Object) -> frozenset[str]:
+    """The parts (spec, status, data) with just the fields and values that are stored."""
+    return frozenset(
+        key for key, value in stored.items() if key != "metadata" and key in obj and obj[key] == value
+    )
 
 
 def report(call: Call, complaints: list[str]) -> None:

@@ -33,7 +33,7 @@ class Call(msgspec.Struct):
 
     @property
     def dry_run(self) -> bool:
-        return bool(self.request.query.all("dryRun"))
+        return bool(self.request.raw_query and self.request.query.all("dryRun"))
 
     def require(self, verb: str) -> None:
         """Refuse the call unless its user may do this to its target, too."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
+
 from trainshed.apiserver import removal, writes
 from trainshed.apiserver.housekeeping import Housekeeper
 from trainshed.apiserver.removal import FOREGROUND, ORPHAN
@@ -17,10 +19,22 @@ from trainshed.kube import lifecycle
 from trainshed.kube.objects import Object, metadata
 from trainshed.store.records import Event, Key, Record
 
+_LEAVING = b'"deletionTimestamp":'
 _MARKS = (f'"{FOREGROUND}"'.encode(), f'"{ORPHAN}"'.encode())
 _BLOCKING = b'"blockOwnerDeletion":true'
 _SOLID, _WAITING, _GONE = "solid", "waiting", "gone"
 """What an owner can be to its dependent; a waiting one is leaving and wants its dependents gone first."""
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    owner_references: list[Object] | None = None
+
+
+class _Owned(msgspec.Struct):
+    metadata: _Metadata
+
+
+_owned = msgspec.json.Decoder(_Owned)
 
 
 class Collector:
@@ -52,10 +66,18 @@ class Collector:
             self._keeper.add(f"owner {owner}", partial(self._finish_leaving, owner))
 
     def _consider(self, record: Record) -> None:
-        if any(mark in record.value for mark in _MARKS):
+        if _LEAVING in record.value and any(mark in record.value for mark in _MARKS):
             self._keeper.add(f"leaving {record.key}", partial(self._finish_leaving, record.key))
-        if record.owners:
+        if record.owners and not self._is_held(record):
             self._keeper.add(f"owners of {record.key}", partial(self._check_owners, record.key))
+
+    def _is_held(self, record: Record) -> bool:
+        """Whether all its owners are there to stay, as nearly always: only they are read, not the whole."""
+        kind = self._kind(record.key)
+        if kind is None:
+            return True
+        references = _owned.decode(record.value).metadata.owner_references or []
+        return all(self._hold(kind, record.key, item) == _SOLID for item in references)
 
     # --- dependents ---------------------------------------------------------------------------------------
 

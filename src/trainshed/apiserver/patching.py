@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from trainshed.apiserver import bodies, negotiation, reading, rendering, writes, writing
-from trainshed.apiserver.answers import Answer
+from trainshed.apiserver.answers import Pending
 from trainshed.apiserver.call import Call, conflict
 from trainshed.kube import apply, faults, patches, schema, strategic
-from trainshed.kube.objects import JSON, Object, metadata
+from trainshed.kube.objects import JSON, Object, copied, metadata
 from trainshed.store.records import Record
 
 
-async def patch(call: Call) -> Answer:
+def patch(call: Call) -> Pending:
     writing.check_dry_run(call)
     form = negotiation.patch_form(call.request.content_type, custom=call.kind.custom)
     if form == "apply":
-        return await _apply(call)
+        return _apply(call)
     if call.request.query.has("force"):
         error = faults.forbidden("force", "may not be specified for non-apply patch")
         raise faults.refuse("PatchOptions", "meta.k8s.io", "", [error])
@@ -23,21 +23,35 @@ async def patch(call: Call) -> Answer:
     old = call.state.store.head(call.key)
     if old is None:
         raise call.not_found()
-    new = _changed(call, form, rendering.spoken(call.kind, old), change)
+    before = rendering.spoken(call.kind, old)
+    new = _changed(call, form, before, change)
     bodies.check_type(call.kind, new)
     _check_identity(call, new)
-    bodies.settle_fields(call, new, duplicates)
-    record = await writes.replace(call.state, call.kind, old, new, writing.writer(call))
-    return reading.one(call, record)
+    untouched = frozenset(key for key, value in new.items() if value is before.get(key))
+    bodies.settle_fields(call, new, duplicates, untouched)
+    shared = before if call.target.subresource == "status" else None
+    future = writes.begin_replace(call.state, call.kind, old, new, writing.writer(call), shared)
+    return Pending(future, lambda record: reading.one(call, record))
 
 
 def _changed(call: Call, form: negotiation.PatchForm, before: Object, change: JSON) -> Object:
+    """The object with the change made; parts that the patch does not name are those from before."""
     if form == "json":
         return patches.json_patch(before, change)
-    if form == "merge":
-        merged: Object = patches.merge(before, change)
-        return merged
-    return strategic.merge(before, change, call.kind.schema())
+    if any(key.startswith("$") for key in change):
+        return _merged(call, form, copied(before), change)  # a directive may concern all parts
+    # The status is written over in place later on, and then compared with what it was.
+    named = {key: copied(before[key]) if key == "status" else before[key] for key in change if key in before}
+    merged = _merged(call, form, named, change)
+    kept = {key: value for key, value in before.items() if key not in change or key in merged}
+    return kept | merged
+
+
+def _merged(call: Call, form: negotiation.PatchForm, before: Object, change: Object) -> Object:
+    if form == "strategic":
+        return strategic.merge_owned(before, change, call.kind.schema())
+    merged: Object = patches.merge(before, change)
+    return merged
 
 
 def _check_identity(call: Call, new: Object) -> None:
@@ -54,7 +68,7 @@ def _check_identity(call: Call, new: Object) -> None:
 # --- apply ------------------------------------------------------------------------------------------------
 
 
-async def _apply(call: Call) -> Answer:
+def _apply(call: Call) -> Pending:
     require_manager(call)
     body = _applied_body(call)
     old = call.state.store.head(call.key)
@@ -72,7 +86,7 @@ async def _apply(call: Call) -> Answer:
     )
     schema.prune(call.kind.schema(), new)
     schema.default(call.kind.schema(), new)
-    return await _store_applied(call, old, new)
+    return _store_applied(call, old, new)
 
 
 def require_manager(call: Call) -> None:
@@ -122,13 +136,13 @@ def _check_revision(call: Call, body: Object, old: Record | None) -> None:
         raise conflict(call.kind, call.target.name, why)
 
 
-async def _store_applied(call: Call, old: Record | None, new: Object) -> Answer:
+def _store_applied(call: Call, old: Record | None, new: Object) -> Pending:
     who = writing.writer(call, track=False)
     if old is not None:
-        record = await writes.replace(call.state, call.kind, old, new, who)
-        return reading.one(call, record)
+        future = writes.begin_replace(call.state, call.kind, old, new, who)
+        return Pending(future, lambda record: reading.one(call, record))
     if call.target.subresource:
         raise call.not_found()
     call.require("create")
-    record = await writes.insert(call.state, call.kind, new, who, call.namespace)
-    return reading.one(call, record, 201)
+    future = writes.begin_insert(call.state, call.kind, new, who, call.namespace)
+    return Pending(future, lambda record: reading.one(call, record, 201))

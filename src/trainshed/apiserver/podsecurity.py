@@ -23,8 +23,10 @@ def _policy(state: State, namespace: str) -> podsecurity.Policy:
 
 
 def pod_is_allowed(request: Request) -> None:
+    if request.subresource in _IGNORED:
+        return
     policy = _policy(request.state, request.namespace)
-    if request.subresource in _IGNORED or policy == podsecurity.Policy():
+    if policy == podsecurity.Policy():
         return
     if request.old is not None and not podsecurity.is_looked_at(request.obj, request.old):
         return
@@ -35,8 +37,10 @@ def pod_is_allowed(request: Request) -> None:
 
 def template_would_be_allowed(request: Request) -> None:
     """Whoever makes pods later is told now; only the pods themselves are refused."""
+    if request.subresource:
+        return
     warn = _policy(request.state, request.namespace).warn
-    if warn.level != "privileged" and not request.subresource:
+    if warn.level != "privileged":
         _warn(request, mapping(request.obj, *podsecurity.TEMPLATES[request.kind.resource]), warn)
 
 

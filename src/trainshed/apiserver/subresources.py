@@ -13,13 +13,13 @@ from trainshed.apiserver import (
     writes,
     writing,
 )
-from trainshed.apiserver.answers import Answer, Stream
+from trainshed.apiserver.answers import Answer, Pending, Stream
 from trainshed.apiserver.call import Call
 from trainshed.kube import faults, lifecycle, names
 from trainshed.kube.objects import JSON, Object, dig, plant
 from trainshed.store.records import Record
 
-Handler = Callable[[Call], Answer | Stream | Awaitable[Answer | Stream]]
+Handler = Callable[[Call], Answer | Stream | Pending | Awaitable[Answer | Stream]]
 
 
 def stored(call: Call) -> Record:
@@ -48,7 +48,7 @@ def named_body(call: Call, kind: str) -> Object:
 # --- pods -------------------------------------------------------------------------------------------------
 
 
-async def bind_pod(call: Call) -> Answer:
+def bind_pod(call: Call) -> Pending:
     """The scheduler's word: this pod runs on that node."""
     writing.check_dry_run(call)
     body = named_body(call, "Binding")
@@ -63,8 +63,8 @@ async def bind_pod(call: Call) -> Answer:
     _refuse_bound(pod, call.target.name)
     plant(pod, target, "spec", "nodeName")
     _set_scheduled(pod, call.state.timestamp())
-    await writes.put_as_is(call.state, call.kind, old, pod, call.dry_run)
-    return answers.of(answers.success(), 201)
+    future = writes.put_as_is(call.state, call.kind, old, pod, call.dry_run)
+    return Pending(future, lambda record: answers.of(answers.success(), 201))
 
 
 def _refuse_bound(pod: Object, name: str) -> None:

@@ -113,11 +113,14 @@ async def replace(state: State, kind: Kind, old: Record, new: Object, writer: Wr
 
 
 def begin_replace(
-    state: State, kind: Kind, old: Record, new: Object, writer: Writer
+    state: State, kind: Kind, old: Record, new: Object, writer: Writer, before: Object | None = None
 ) -> asyncio.Future[Record]:
-    before = rendering.spoken(kind, old)
+    """`before` is `old` decoded, where the caller has it. A new status may have parts in common with it."""
+    before = rendering.spoken(kind, old) if before is None else before
     check_preconditions(kind, new, old, before)
     new = _merged_with_stored(kind, new, before, writer)
+    if not rendering.is_current(kind, old):
+        before = copied(before)  # what both share counts as checked, but this was stored under another schema
     fits = _require_types(kind, new, before, writer)
     _default(kind, new, writer)
     _track(kind, new, before, writer, state.timestamp())
@@ -166,12 +169,13 @@ def _merged_with_stored(kind: Kind, new: Object, before: Object, writer: Writer)
 def _default(kind: Kind, new: Object, writer: Writer) -> None:
     """Fill in what the kind's rules say; beside a new status, all else is as it was stored."""
     if not _is_status_alone(kind, writer):
-        return kind.rules.defaults(new)
-    if "status" in new:
+        kind.rules.defaults(new)
+    elif "status" in new and kind.rules.status_defaults is not None:
+        kind.rules.status_defaults(new["status"])
+    elif "status" in new:
         part: Object = {"metadata": {}, "status": new["status"]}
         kind.rules.defaults(part)
         new["status"] = part["status"]
-    return None
 
 
 def _is_status_alone(kind: Kind, writer: Writer) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainshed.apiserver import bodies, reading, writes
+from trainshed.apiserver import bodies, reading, rendering, writes
 from trainshed.apiserver.answers import Pending
 from trainshed.apiserver.call import Call
 from trainshed.kube import faults
@@ -18,15 +18,16 @@ def create(call: Call) -> Pending:
 
 def update(call: Call) -> Pending:
     check_dry_run(call)
-    obj = bodies.read(call)
     old = call.state.store.head(call.key)
+    before = None if old is None else rendering.spoken(call.kind, old)
+    obj = bodies.read(call, before)
     if old is None:
         raise call.not_found()
     if call.kind.custom and not metadata(obj).get("resourceVersion"):
         text = "Invalid value: 0x0: must be specified for an update"
         error = faults.FieldError("FieldValueInvalid", "metadata.resourceVersion", text)
         raise faults.refuse(call.kind.kind, call.kind.group, call.target.name, [error])
-    future = writes.begin_replace(call.state, call.kind, old, obj, writer(call))
+    future = writes.begin_replace(call.state, call.kind, old, obj, writer(call), before)
     return Pending(future, lambda record: reading.one(call, record))
 
 

@@ -7,6 +7,7 @@ they compare what they sent with what is stored, and so do the rules on fields t
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from functools import cache
 from typing import NamedTuple
@@ -18,21 +19,22 @@ from trainshed.kube.protobuf import Field
 
 _PLAIN: dict[str, JSON] = {"string": "", "bytes": "", "int32": 0, "int64": 0, "bool": False}
 _ZEROS: dict[str, JSON] = _PLAIN | {"quantity": "0", "intorstring": 0}
+_AS_THEY_ARE = frozenset(("string", "bytes", "int32", "int64", "bool", "intorstring", "raw", "strings"))
 _DROPPED = object()
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+"""How a time is kept; there may still be no such day, which is for validation to say."""
 
 
 class _Shape(NamedTuple):
     fields: dict[str, Field]
     always: tuple[Field, ...]
+    plain: frozenset[str]
+    """Fields of texts, numbers and the like: as they should be unless empty or zero."""
 
 
 def tidy(obj: Object, message: str) -> None:
     """Bring a whole object into canonical shape, in place. Its own metadata is the machinery's business."""
-    shape = _shape(message)
-    _tidy(
-        obj,
-        shape._replace(fields={name: field for name, field in shape.fields.items() if name != "metadata"}),
-    )
+    _tidy(obj, _body(message))
 
 
 def tidy_part(part: Object, message: str) -> None:
@@ -41,20 +43,30 @@ def tidy_part(part: Object, message: str) -> None:
 
 
 @cache
+def _body(message: str) -> _Shape:
+    shape = _shape(message)
+    return shape._replace(fields={name: field for name, field in shape.fields.items() if name != "metadata"})
+
+
+@cache
 def _shape(message: str) -> _Shape:
     fields: dict[str, Field] = {}
     for field in messages().fields[message].values():
         fields |= {field.name: field} if field.name else _shape(field.type).fields
     always = tuple(field for field in fields.values() if field.always and not (field.many or field.mapped))
-    return _Shape(fields, always)
+    plain = (name for name, field in fields.items() if field.type in _AS_THEY_ARE and not field.mapped)
+    return _Shape(fields, always, frozenset(plain))
 
 
 def _tidy(target: Object, shape: _Shape) -> None:
-    for name in [name for name in target if name in shape.fields]:
-        value = _canonical(target[name], shape.fields[name])
+    fields, plain = shape.fields, shape.plain
+    for name, given in list(target.items()):
+        if (given and name in plain) or name not in fields:
+            continue
+        value = _canonical(given, fields[name])
         if value is _DROPPED:
             del target[name]
-        else:
+        elif value is not given:
             target[name] = value
     for field in shape.always:
         if field.name not in target:
@@ -92,13 +104,12 @@ def _tidy_all(values: JSON, field: Field) -> None:
 
 
 def _one(value: JSON, field: Field) -> JSON:
-    match field.type:
-        case "string" | "bytes" | "int32" | "int64" | "bool" | "intorstring" | "raw" | "strings":
-            return value
-        case "quantity":
-            return quantity(value)
-        case "time" | "microtime":
-            return _time(value, field.type)
+    if field.type in _AS_THEY_ARE:
+        return value
+    if field.type == "quantity":
+        return quantity(value)
+    if field.type in ("time", "microtime"):
+        return _time(value, field.type)
     if isinstance(value, dict):
         _tidy(value, _shape(field.type))
     return value
@@ -115,7 +126,7 @@ def quantity(value: JSON) -> JSON:
 
 
 def _time(value: JSON, kind: str) -> JSON:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or (kind == "time" and _TIME.fullmatch(value)):
         return value
     try:
         moment = datetime.fromisoformat(value)

@@ -238,11 +238,13 @@ def immutable(field: str, new: JSON, old: JSON) -> Errors:
 
 def same(new: JSON, old: JSON) -> bool:
     """Equal as Kubernetes sees it: absent, null and empty text, lists or objects are all nothing."""
+    if new == old:
+        return True  # found out without a call for each value
     if isinstance(new, dict) and isinstance(old, dict):
         return all(same(new.get(key), old.get(key)) for key in new.keys() | old.keys())
     if isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
         return all(map(same, new, old))
-    return bool(new == old) or (_is_nothing(new) and _is_nothing(old))
+    return _is_nothing(new) and _is_nothing(old)
 
 
 def _is_nothing(value: JSON) -> bool:

@@ -59,6 +59,8 @@ class Rules:
     """Behaviour of a kind beyond its schema. Objects are the request's private copies: changed in place."""
 
     defaults: Callable[[Object], None] = lambda obj: None
+    status_defaults: Callable[[Object], None] | None = None
+    """The same of a status that is written alone; None where `defaults` has to look at it."""
     on_create: Callable[[Object], None] = lambda obj: None
     """What the server itself sets on a new object (phase, finalizers, generated fields), after `defaults`."""
     on_update: Callable[[Object, Object], None] = lambda new, old: None

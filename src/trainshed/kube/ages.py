@@ -17,8 +17,7 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 def timestamp(now: datetime) -> str:
     """`2026-11-15T19:50:36Z`: metav1.Time has no fractions."""
     moment = now if now.tzinfo is UTC else now.astimezone(UTC)
-    day = f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
-    return f"{day}T{moment.hour:02}:{moment.minute:02}:{moment.second:02}Z"
+    return moment.isoformat(timespec="seconds")[:19] + "Z"
 
 
 def micro_timestamp(now: datetime) -> str:

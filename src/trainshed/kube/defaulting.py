@@ -6,10 +6,13 @@ from trainshed.kube.objects import JSON, Object, copied
 from trainshed.kube.structure import MISSING, Schema
 
 
-def default(schema: Schema, obj: Object) -> None:
-    """Set defaults in place; doing it twice changes nothing more. The root's own default is not used."""
-    if schema.has_defaults:
-        _default(schema, obj)
+def default(schema: Schema, obj: Object, settled: frozenset[str] = frozenset()) -> None:
+    """Set defaults in place; doing it twice changes nothing more. The root's own default is not used.
+
+    `settled` names fields of the object whose inside has its defaults.
+    """
+    if schema.has_defaults and type(obj) is dict:
+        _default_object(schema, obj, settled)
 
 
 def _default(node: Schema, value: JSON) -> None:
@@ -22,14 +25,14 @@ def _default(node: Schema, value: JSON) -> None:
             _default(items, item)
 
 
-def _default_object(node: Schema, value: Object) -> None:
+def _default_object(node: Schema, value: Object, settled: frozenset[str] = frozenset()) -> None:
     for name, child in node.defaulted:
         if value.get(name) is None and (name not in value or not child.nullable):
             value[name] = copied(child.default)
     properties, additional = node.properties, node.additional
     for key, item in value.items():
         child_node = properties.get(key, additional)
-        if child_node is None or not child_node.has_defaults:
+        if child_node is None or not child_node.has_defaults or key in settled:
             continue
         if item is None and _replaces_null(child_node):
             value[key] = item = copied(child_node.default)

@@ -11,6 +11,7 @@ Sets are never changed in place: results share parts with the arguments.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from trainshed.kube.objects import JSON, Object, decode, encode
@@ -123,10 +124,14 @@ def in_order(steps: Iterable[str]) -> list[str]:
     """Steps sorted: the node itself, fields by name, keyed items, values, indices."""
     ordered = sorted(steps)
     # Nearly every level consists of fields only, which the plain order gets right.
-    return ordered if not ordered or ordered[-1] < "g" else sorted(ordered, key=_rank)
+    return ordered if not ordered or ordered[-1] < "g" else sorted(ordered, key=_known_rank)
 
 
 _KINDS: Final = {".": 0, "f": 1, "k": 2, "v": 3, "i": 4}
+
+
+def _known_rank(step: str) -> tuple[int, JSON]:
+    return _remembered_rank(step) if len(step) <= _SHORT else _rank(step)
 
 
 def _rank(step: str) -> tuple[int, JSON]:
@@ -137,6 +142,11 @@ def _rank(step: str) -> tuple[int, JSON]:
     if kind == "v":
         return 3, _rank_value(decode(step[2:].encode()))
     return _KINDS[kind], int(step[2:]) if kind == "i" else step
+
+
+_SHORT: Final = 128
+_remembered_rank = lru_cache(maxsize=2048)(_rank)
+"""Nearly all items of lists have the same few names: containers, variables, conditions."""
 
 
 def _rank_value(value: JSON) -> tuple[int, JSON]:

@@ -105,6 +105,10 @@ def path_segment(name: str) -> str | None:
 
 def qualified_name(name: str) -> str | None:
     """The rule for label keys, annotation keys and finalizers: `name` or `dns.prefix/name`."""
+    return _remembered_name(name) if len(name) <= _SHORT else _qualified_name(name)
+
+
+def _qualified_name(name: str) -> str | None:
     prefix, slash, last = name.rpartition("/")
     if "/" in prefix:
         words = _explained(_QUALIFIED_WORDS, _QUALIFIED, *_QUALIFIED_EXAMPLES)
@@ -121,6 +125,11 @@ def qualified_name(name: str) -> str | None:
     if _fits(_QUALIFIED, last):
         return None
     return f"name part {_explained(_QUALIFIED_WORDS, _QUALIFIED, *_QUALIFIED_EXAMPLES)}"
+
+
+_SHORT: Final = 128
+_remembered_name = lru_cache(maxsize=2048)(_qualified_name)
+"""Objects have many labels, whose keys are the same few."""
 
 
 def label_value(value: str) -> str | None:

@@ -18,6 +18,7 @@ _decoder = msgspec.json.Decoder()
 
 
 _ONLY_TEXT = frozenset({str})
+_LEAVES = frozenset({str, int, bool, float, type(None)})
 
 
 def encode(value: JSON) -> bytes:
@@ -63,11 +64,11 @@ def metadata(obj: Object) -> Object:
 
 
 def copied(value: JSON) -> JSON:
-    """A deep copy of JSON (three times faster than `copy.deepcopy`)."""
+    """A deep copy of JSON, much faster than `copy.deepcopy`: most values are leaves, which cost no call."""
     if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
+        return {key: item if type(item) in _LEAVES else copied(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [copied(item) for item in value]
+        return [item if type(item) in _LEAVES else copied(item) for item in value]
     return value
 
 

@@ -11,22 +11,27 @@ from trainshed.kube.structure import MISSING, Schema
 _TYPE_AND_METADATA = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def prune(schema: Schema, obj: Object, metadata: Schema | None = None) -> list[str]:
+def prune(
+    schema: Schema, obj: Object, metadata: Schema | None = None, settled: frozenset[str] = frozenset()
+) -> list[str]:
     """Drop unknown fields in place; returns their paths (`spec.a.b`, `spec.list[0].c`), sorted.
 
     apiVersion, kind and metadata of the object and of embedded resources are always known. The inside of such
     metadata is pruned by the `metadata` schema (ObjectMeta), or where the object's own schema spells it out.
+    `settled` names fields of the object that were pruned before.
     """
-    found = _prune_resource(schema, obj, metadata) if isinstance(obj, dict) else []
+    found = _prune_resource(schema, obj, metadata, settled) if isinstance(obj, dict) else []
     found.sort()
     return found
 
 
-def _prune_resource(node: Schema, value: Object, metadata: Schema | None) -> list[str]:
+def _prune_resource(
+    node: Schema, value: Object, metadata: Schema | None, settled: frozenset[str] = frozenset()
+) -> list[str]:
     about = value.get("metadata")
     own = node.properties.get("metadata")
     inner = metadata or (own if own is not None and "labels" in own.properties else None)
-    found = _prune_object(node, value, metadata, _TYPE_AND_METADATA)
+    found = _prune_object(node, value, metadata, _TYPE_AND_METADATA | settled)
     if inner is not None and isinstance(about, dict):
         found += _under("metadata", _prune_object(inner, about, metadata))
     return found

@@ -83,7 +83,7 @@ class _Walk:
             yield from self._own(node, value, old, path, unchanged)
         if isinstance(value, dict):
             yield from self._fields(node, value, old if isinstance(old, dict) else {}, path, unchanged)
-        elif isinstance(value, list) and node.items is not None:
+        elif isinstance(value, list) and node.items is not None and node.items.has_rules:
             before = _by_key(node, old)
             for index, item in enumerate(value):
                 counterpart = before.get(identity(key_of(node, item)), MISSING) if before else MISSING
@@ -99,7 +99,8 @@ class _Walk:
                 where = f"{path}[{key}]"
             else:
                 continue
-            yield from self.errors(child, item, old.get(key, MISSING), where, unchanged=unchanged)
+            if child.has_rules:
+                yield from self.errors(child, item, old.get(key, MISSING), where, unchanged=unchanged)
 
     def _own(self, node: Schema, value: JSON, old: JSON, path: str, unchanged: bool) -> Iterator[FieldError]:
         has_old = old is not MISSING and old is not None

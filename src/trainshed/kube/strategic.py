@@ -7,7 +7,8 @@ Directives a patch may carry, none of which ends up in the result:
     $setElementOrder/<list>: [...]        the order the list shall have
     $deleteFromPrimitiveList/<list>: [...]
 
-Results never share parts with the inputs. The other direction, `diff`, is in `strategic_diff`.
+Results never share parts with the inputs, but for those of `merge_owned`. The other direction, `diff`, is in
+`strategic_diff`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from trainshed.kube.patches import REFUSED
 from trainshed.kube.strategic_diff import DELETE, ORDER, PATCH, RETAIN, child, diff, has
 from trainshed.kube.structure import Schema
 
-__all__ = ["diff", "merge"]
+__all__ = ["diff", "merge", "merge_owned"]
 
 
 @bounded
@@ -31,6 +32,12 @@ def merge(target: Object, patch: Object, schema: Schema) -> Object:
     if not isinstance(patch, dict):
         raise faults.BadRequest("invalid JSON document")
     return _merge_objects(copied(target), patch, schema)
+
+
+@bounded
+def merge_owned(target: Object, patch: Object, schema: Schema) -> Object:
+    """As `merge`, of a target that is the caller's to give away: its parts may go into the result."""
+    return _merge_objects(target, patch, schema)
 
 
 # --- objects ----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Final
 
 from trainshed.kube import faults, formats, limits, uniqueness
 from trainshed.kube.faults import FieldError
-from trainshed.kube.objects import JSON, Object, holds_only_texts
+from trainshed.kube.objects import JSON, Object, holds_only_texts, without
 from trainshed.kube.structure import MISSING, Schema
 
 _BLOCKING: Final = frozenset(
@@ -33,14 +33,19 @@ def validate(
 ) -> list[FieldError]:
     """All faults of the object; `old` is what it replaces, for rules about transitions.
 
+    Fields that hold the very same value in both, not only an equal one, count as checked when it was stored.
     Built-in kinds pass `unique_lists=False`: the real server tells repeated list entries apart per kind there
     (a container may name a variable twice), while for custom resources the list type is binding.
     """
-    errors = shape_errors(schema, obj, path)
+    shared = _shared(schema, obj, old)
+    fresh = without(obj, shared) if shared else obj
+    errors = shape_errors(schema, fresh, path)
     if errors and old is not MISSING:
+        missed = {f"{path}.{name}" if path else name for name in shared}
+        errors = [error for error in errors if error.field not in missed]
         errors = _new_errors(errors, shape_errors(schema, old, path))
     if unique_lists and schema.has_unique_lists:
-        errors += uniqueness.errors(schema, obj, old, path)
+        errors += uniqueness.errors(schema, fresh, old, path)
     if schema.has_rules:
         if any(error.reason in _BLOCKING for error in errors):
             errors.append(faults.invalid("<nil>", None, _UNCHECKED))
@@ -49,6 +54,13 @@ def validate(
 
             errors += rules.errors(schema, obj, old, path)
     return errors
+
+
+def _shared(schema: Schema, obj: JSON, old: JSON) -> list[str]:
+    """The fields both have in common; none where limits, such as on their number, have to see all of them."""
+    if type(obj) is not dict or type(old) is not dict or schema.limits is not None:
+        return []
+    return [key for key, value in obj.items() if type(value) is dict and value is old.get(key)]
 
 
 def _new_errors(errors: list[FieldError], before: list[FieldError]) -> list[FieldError]:

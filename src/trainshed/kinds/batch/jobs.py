@@ -6,7 +6,7 @@ from typing import Final
 
 from trainshed.kinds import checks
 from trainshed.kinds.batch import jobspecs
-from trainshed.kinds.canonical import tidy
+from trainshed.kinds.canonical import tidy, tidy_part
 from trainshed.kinds.checks import Errors
 from trainshed.kinds.core import podspecs
 from trainshed.kinds.kind import Rules
@@ -30,6 +30,10 @@ def defaults(job: Object) -> None:
     labels = dig(spec, "template", "metadata", "labels")
     if labels and not dig(job, "metadata", "labels"):
         metadata(job)["labels"] = copied(labels)
+
+
+def status_defaults(status: Object) -> None:
+    tidy_part(status, "JobStatus")
 
 
 def prepare(job: Object) -> None:
@@ -169,5 +173,6 @@ def _with_new_directives(new: Object, before: Object) -> Object:
 
 
 RULES = Rules(
-    defaults=defaults, on_create=prepare, validate=errors, validate_status=status_errors, warnings=warnings
-)
+    defaults=defaults, status_defaults=status_defaults, on_create=prepare,
+    validate=errors, validate_status=status_errors, warnings=warnings,
+)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from trainshed.kinds import checks
-from trainshed.kinds.canonical import tidy
+from trainshed.kinds.canonical import tidy, tidy_part
 from trainshed.kinds.checks import Errors
 from trainshed.kinds.core import containers, placement, podspecs, resources
 from trainshed.kinds.kind import Rules
@@ -30,6 +30,10 @@ def defaults(pod: Object) -> None:
     fill(spec, enableServiceLinks=True)
     if spec.get("hostNetwork") is True:
         containers.default_host_ports(spec)
+
+
+def status_defaults(status: Object) -> None:
+    tidy_part(status, "PodStatus")
 
 
 def prepare(pod: Object) -> None:
@@ -66,6 +70,8 @@ def warnings(pod: Object, old: Object | None) -> list[str]:
 
 def errors(pod: Object, old: Object | None) -> Errors:
     spec = mapping(pod, "spec")
+    if old is not None and spec == old.get("spec"):
+        return []  # looked at when it was made; nearly every pod is changed only around its spec
     found = podspecs.errors("spec", spec, is_pod=True, pod_name=text(pod, "metadata", "name"))
     found += _tokens(spec)
     return found + (_on_create(spec) if old is None else _on_change(spec, mapping(old, "spec")))
@@ -173,6 +179,6 @@ def _starts_with(longer: list[JSON], start: list[JSON]) -> bool:
 
 
 RULES = Rules(
-    defaults=defaults, on_create=prepare, validate=errors, warnings=warnings,
+    defaults=defaults, status_defaults=status_defaults, on_create=prepare, validate=errors, warnings=warnings,
     always_returns_object_on_delete=True, has_generation=False,
 )  # fmt: skip
