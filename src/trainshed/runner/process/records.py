@@ -2,6 +2,7 @@
 
 <engine>/pods/<uid>/<container>.<attempt>/run.json     while it runs and after
                                           exit.json    once it has ended
+                                          held         where its supervisor may have another one after it
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ if TYPE_CHECKING:  # what it imports is not there for supervisors
     from trainshed.kube.objects import Object
 
 LOST = 137
+HELD = "held"
+"""A fifo in a run's folder, which its supervisor has open until the run is over: others can wait for that."""
 PODS = "pods"
 """The folder with all of it."""
 
@@ -141,6 +144,13 @@ def read_run(place: str) -> Run | None:
 def read_ending(place: str) -> Ending | None:
     found = _read(os.path.join(place, "exit.json"))
     return None if found is None else Ending(**found)
+
+
+def hold(place: str) -> int:
+    """A descriptor to be closed once the end of the run is on record; it closes with the process as well."""
+    path = os.path.join(place, HELD)
+    os.mkfifo(path, 0o600)
+    return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def runs(engine: str) -> Iterator[tuple[str, Run]]:

@@ -46,7 +46,7 @@ class Runs:
             raise NotRunning(f"container {container} was not started for attempt {attempt}")
         ending = records.read_ending(place)
         if ending is None:
-            await waiting.ended(run.supervisor)
+            await waiting.over(place, run.supervisor)
             ending = records.read_ending(place)
         return exit_of(ending or await self._lost(place, run))
 

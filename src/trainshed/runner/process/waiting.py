@@ -23,15 +23,35 @@ async def ended(process: Process) -> None:
         os.close(handle)
 
 
-async def readable(descriptor: int) -> None:
-    """Return once the descriptor can be read."""
+async def over(place: str, supervisor: Process) -> None:
+    """Return once a run has ended and that is on record, or its supervisor was killed."""
+    try:
+        held = os.open(os.path.join(place, records.HELD), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:  # it has one supervisor for itself
+        await ended(supervisor)
+        return
+    handle = _handle(supervisor)
+    try:
+        # Looked at after the fifo was opened: who has it open now is still to close it, or to end.
+        if handle is not None and records.read_ending(place) is None:
+            await readable(held, handle)
+    finally:
+        for descriptor in (held, handle):
+            if descriptor is not None:
+                os.close(descriptor)
+
+
+async def readable(*descriptors: int) -> None:
+    """Return once one of the descriptors can be read."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
-    loop.add_reader(descriptor, ready.set)
+    for descriptor in descriptors:
+        loop.add_reader(descriptor, ready.set)
     try:
         await ready.wait()
     finally:
-        loop.remove_reader(descriptor)
+        for descriptor in descriptors:
+            loop.remove_reader(descriptor)
 
 
 async def _asked_for(process: Process) -> None:

@@ -11,6 +11,8 @@ NODE_NETWORK = 200
 """The descriptor under which the holder and every supervisor keep the node's network namespace."""
 OUTSIDE = 201
 """A pipe that closes when the last of us has ended; the way out ends with it."""
+COMMON = (0, 1, 2, NODE_NETWORK, OUTSIDE)
+"""What all of us have open."""
 
 
 def spawn(work: Callable[[], int], keep: Iterable[int]) -> int:
@@ -23,7 +25,7 @@ def spawn(work: Callable[[], int], keep: Iterable[int]) -> int:
         return pid
     code = 1
     try:
-        _shed({0, 1, 2, NODE_NETWORK, OUTSIDE, *keep})
+        shed({*COMMON, *keep})
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setsid()
         code = work()
@@ -34,8 +36,8 @@ def spawn(work: Callable[[], int], keep: Iterable[int]) -> int:
         os._exit(code)
 
 
-def _shed(keep: set[int]) -> None:
-    """One call for each gap: there are as many descriptors as pods, many times over.
+def shed(keep: set[int]) -> None:
+    """Close all others. One call for each gap: there are as many descriptors as pods, many times over.
 
     Up to the last one only: not every Python asks the kernel, and there may be room for a billion.
     """

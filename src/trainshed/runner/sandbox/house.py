@@ -10,12 +10,14 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from trainshed.runner.plan import ContainerPlan, PodPlan
 from trainshed.runner.process import records
 from trainshed.runner.process.records import Run
-from trainshed.runner.sandbox import cgroups, joining, layers, namespaces, strays, supervisor, wire
+from trainshed.runner.sandbox import cgroups, joining, layers, namespaces, strays, wire
+from trainshed.runner.sandbox.crew import Crew
 from trainshed.runner.sandbox.forking import NODE_NETWORK, spawn
 from trainshed.runner.sandbox.kit import SHM, Kit
 from trainshed.runner.sandbox.layers import Layer
@@ -44,9 +46,6 @@ class Supervised:
     pod: str
     place: str
     layer: str
-    is_child: bool
-    handle: int
-    """A descriptor that can be read once the process has ended."""
 
 
 @dataclass(slots=True)
@@ -61,6 +60,7 @@ class House:
         self.kit, self._reactor, self.outbound = kit, reactor, outbound
         self._rooms: dict[str, Room] = {}
         self._supervised: dict[int, Supervised] = {}
+        self._crew = Crew(kit, reactor)
         self._spare: list[str] = []
         self._layers = 0
 
@@ -126,6 +126,7 @@ class House:
         def gone(_: str) -> None:
             waiting.pop()
             if not waiting:
+                self._crew.dismiss()
                 done()
 
         for uid in waiting[1:]:
@@ -148,7 +149,7 @@ class House:
     # --- containers ---------------------------------------------------------------------------------------
 
     def run(self, plan: ContainerPlan, connection: socket.socket) -> None:
-        """Start a supervisor, which answers the caller itself."""
+        """Have a supervisor look after it, which answers the caller itself."""
         room = self._rooms.get(plan.pod.uid)
         if room is None or room.farewells:
             raise LookupError(f"pod {plan.pod.namespace}/{plan.pod.name} is not open")
@@ -158,9 +159,9 @@ class House:
         layers.remove(place)  # of a start that was cut short
         layer = self._layer()
         job = Job(plan, self.kit, room.pod, Layer(layer), place, self.kit.base())
-        keep = [connection.fileno(), *room.pod.spaces.values()]
-        pid = spawn(lambda: 0 if supervisor.supervise(job, connection) else 3, keep)
-        self._look_after(pid, plan.pod.uid, place, layer, is_child=True)
+        one = Supervised(0, plan.pod.uid, place, layer)
+        one.pid = self._crew.run(job, connection, partial(self._over, one))
+        self._supervised[one.pid] = one
 
     def exec(self, request: Message, run: Run, connection: socket.socket) -> None:
         self.spawn(lambda: joining.execute(request, run, connection), [connection.fileno()])
@@ -188,7 +189,7 @@ class House:
         place = records.folder(self.kit.options.folder, run.pod, run.container, run.attempt)
         if run.pod not in self._rooms:
             self._rooms[run.pod] = self._rejoined(run)
-        self._look_after(run.supervisor.pid, run.pod, place, run.layer, is_child=False)
+        self._look_after(Supervised(run.supervisor.pid, run.pod, place, run.layer))
 
     def _rejoined(self, run: Run) -> Room:
         with open(self.kit.path("pods", run.pod, "pod.json")) as file:
@@ -197,19 +198,22 @@ class House:
 
     # --- supervisors --------------------------------------------------------------------------------------
 
-    def _look_after(self, pid: int, pod: str, place: str, layer: str, *, is_child: bool) -> None:
-        handle = os.pidfd_open(pid)
-        one = Supervised(pid, pod, place, layer, is_child, handle)
-        self._supervised[pid] = one
-        self._reactor.add(handle, lambda: self._ended(one))
+    def _look_after(self, one: Supervised) -> None:
+        """It ends with its container: it was another holder's."""
+        handle = os.pidfd_open(one.pid)
+        self._supervised[one.pid] = one
 
-    def _ended(self, one: Supervised) -> None:
-        self._reactor.remove(one.handle)
-        os.close(one.handle)
+        def ended() -> None:
+            self._reactor.remove(handle)
+            os.close(handle)
+            self._over(one, False, False)
+
+        self._reactor.add(handle, ended)
+
+    def _over(self, one: Supervised, is_clean: bool, was_killed: bool) -> None:
         del self._supervised[one.pid]
-        status = os.waitpid(one.pid, 0)[1] if one.is_child else -1
         run = records.read_run(one.place)
-        is_lost = records.read_ending(one.place) is None if run is not None else os.WIFSIGNALED(status)
+        is_lost = records.read_ending(one.place) is None if run is not None else was_killed
         if is_lost:
             self._end_strays(one.pod)
         if run is None:
@@ -217,7 +221,7 @@ class House:
         elif is_lost:
             self._record_loss(one)
             cgroups.remove(run.cgroups)
-        self._return(one.layer, status == 0 and not is_lost)
+        self._return(one.layer, is_clean and not is_lost)
         self._leave(one.pod)
 
     def _end_strays(self, uid: str) -> None:

@@ -127,6 +127,28 @@ class Pod:
                 os.close(descriptor)
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a supervisor is between two pods: the holder's mounts, the node's network, and nobody's else."""
+
+    spaces: dict[str, int]
+
+    @property
+    def descriptors(self) -> list[int]:
+        return list(self.spaces.values())
+
+    def enter(self) -> None:
+        for kind, descriptor in self.spaces.items():
+            syscalls.setns(descriptor, _KINDS[kind])
+
+
+def settle(network: int) -> Home:
+    """Make the calling process a home: to the host's own namespaces an ordinary user finds no way back."""
+    syscalls.setns(network, syscalls.CLONE_NEWNET)
+    syscalls.unshare(syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS)
+    return Home({"net": network} | {kind: _own(kind) for kind in ("ipc", "uts", "mnt")})
+
+
 def kinds(plan: PodPlan) -> list[str]:
     """The order matters: whoever has joined the mounts may not find the other namespaces any more."""
     found = [] if plan.host_network else ["net"]

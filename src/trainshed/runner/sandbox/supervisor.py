@@ -1,7 +1,7 @@
-"""The process that looks after one container: makes its sandbox, writes its log, records its end.
+"""The process that looks after a container: makes its sandbox, writes its log, records its end.
 
-Forked from the holder, so that it starts warm. It needs neither holder nor agent, and the container does not
-outlive it.
+Forked from the holder, so that it starts warm; `shifts` has what it does between two containers. It needs
+neither holder nor agent, and the container does not outlive it.
 """
 
 from __future__ import annotations
@@ -257,6 +257,7 @@ def _live(job: Job, recipe: Recipe, connection: socket.socket) -> None:
         outputs.drain(_DRAIN_SECONDS)
         memory = job.plan.limits.memory if cgroups.ran_out_of_memory(recipe.groups) else None
         raise Refusal("StartError", _out_of_memory(memory) if memory else _words(outputs, status))
+    held = records.hold(job.place)
     run = _record(job, launched, recipe.groups, begun)
     _tell(connection, {"pid": run.pid, "at": begun})
     if status is None:
@@ -264,6 +265,7 @@ def _live(job: Job, recipe: Recipe, connection: socket.socket) -> None:
     if job.plan.pod.host_pid:  # otherwise the kernel has ended all of them
         orphans.end_all(launched.bwrap, os.getpid())
     _end(job, status, recipe.groups, begun, outputs)
+    os.close(held)
 
 
 def _record(job: Job, launched: Launch, groups: tuple[str, ...], begun: float) -> Run:

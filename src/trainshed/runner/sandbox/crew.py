@@ -1,0 +1,122 @@
+"""The supervisors as the holder sees them: hired for a container, kept a while for the next one."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trainshed.runner.sandbox import shifts
+from trainshed.runner.sandbox.forking import spawn
+from trainshed.runner.sandbox.kit import Kit
+from trainshed.runner.sandbox.reactor import Reactor
+from trainshed.runner.sandbox.supervisor import Job
+
+Told = Callable[[bool, bool], None]
+"""Told once a container is over: whether its layer is untouched, and whether its supervisor was killed."""
+
+_MOST_IDLE = 8
+_MOST_SHIFTS = 200
+"""After so many, another begins with the memory of the holder as it is then."""
+_IDLE_SECONDS = 5.0
+_HAND_OVER_SECONDS = 5.0
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    pid: int
+    line: socket.socket
+    handle: int
+    """A descriptor that can be read once the process has ended."""
+    is_lone: bool
+    shifts: int = 0
+    told: Told | None = None
+    """Whom to tell of the container it looks after."""
+
+
+class Crew:
+    def __init__(self, kit: Kit, reactor: Reactor) -> None:
+        self._kit, self._reactor = kit, reactor
+        self._idle: list[Worker] = []
+
+    def run(self, job: Job, connection: socket.socket, told: Told) -> int:
+        """Have somebody look after the container, who also answers the caller; the number of the process."""
+        is_lone = shifts.is_lone(job.plan)
+        while self._idle and not is_lone:
+            worker = self._idle.pop()
+            if self._takes(worker, job, connection, told):
+                return worker.pid
+        worker = self._hired(is_lone)
+        if not self._takes(worker, job, connection, told):
+            raise OSError("the process that was to look after the container has ended")
+        return worker.pid
+
+    def dismiss(self) -> None:
+        """All who have nothing to do."""
+        while self._idle:
+            self._close(self._idle.pop())
+
+    def _hired(self, is_lone: bool) -> Worker:
+        ours, theirs = socket.socketpair()
+        ours.settimeout(_HAND_OVER_SECONDS)
+        pid = spawn(lambda: shifts.work(self._kit, theirs, lone=is_lone), [theirs.fileno()])
+        theirs.close()
+        worker = Worker(pid, ours, os.pidfd_open(pid), is_lone)
+        self._reactor.add(ours.fileno(), lambda: self._hear(worker))
+        self._reactor.add(worker.handle, lambda: self._bury(worker))
+        return worker
+
+    def _takes(self, worker: Worker, job: Job, connection: socket.socket, told: Told) -> bool:
+        try:
+            shifts.hand_over(worker.line, job, connection)
+        except OSError:  # it has ended, which will be noticed
+            self._close(worker)
+            return False
+        worker.told, worker.shifts = told, worker.shifts + 1
+        return True
+
+    def _hear(self, worker: Worker) -> None:
+        """It is done with its container, or has ended; then there is more to come."""
+        try:
+            word = worker.line.recv(1)
+        except OSError:
+            word = b""
+        if not word:
+            self._close(worker)
+            return
+        told, worker.told = worker.told, None
+        self._rest(worker)
+        if told is not None:
+            told(word == shifts.CLEAN, False)
+
+    def _rest(self, worker: Worker) -> None:
+        if worker.is_lone or worker.shifts >= _MOST_SHIFTS or len(self._idle) >= _MOST_IDLE:
+            self._close(worker)
+            return
+        self._idle.append(worker)
+        now = worker.shifts
+        self._reactor.later(_IDLE_SECONDS, lambda: self._retire(worker, now))
+
+    def _retire(self, worker: Worker, shifts: int) -> None:
+        """Nobody needed it in the meantime."""
+        if worker in self._idle and worker.shifts == shifts:
+            self._idle.remove(worker)
+            self._close(worker)
+
+    def _bury(self, worker: Worker) -> None:
+        self._reactor.remove(worker.handle)
+        os.close(worker.handle)
+        _, status = os.waitpid(worker.pid, 0)
+        self._close(worker)
+        told, worker.told = worker.told, None
+        if told is not None:
+            told(False, os.WIFSIGNALED(status))
+
+    def _close(self, worker: Worker) -> None:
+        """It ends by itself then, once it has nothing to do."""
+        if worker.line.fileno() >= 0:
+            self._reactor.remove(worker.line.fileno())
+            worker.line.close()
+        if worker in self._idle:
+            self._idle.remove(worker)

@@ -1,0 +1,100 @@
+"""Supervisors look after one container after the other; nothing of one pod is left for the next."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from tests.sandbox.workbench import Workbench, until
+from trainshed.runner.process import records
+from trainshed.runner.sandbox import forking, strays
+
+_SPACES = ("net", "uts", "ipc", "mnt")
+
+
+def supervisors(bench: Workbench) -> set[int]:
+    return strays.supervisors(str(bench.folder / "engine"))
+
+
+def supervisor_of(bench: Workbench, pod: str) -> int:
+    place = bench.folder / "engine" / records.PODS / f"uid-{pod}"
+    return next(run.supervisor.pid for _, run in records.runs_of(str(place)))
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def open_in(pid: int) -> list[str]:
+    return sorted(os.readlink(f"/proc/{pid}/fd/{one}") for one in os.listdir(f"/proc/{pid}/fd"))
+
+
+async def settled(pid: int) -> None:
+    """It is back from its pod and waits: with what all have open, its line and three namespaces of its own."""
+    await until(lambda: len(open_in(pid)) <= len(forking.COMMON) + 4, f"few descriptors: {open_in(pid)}")
+
+
+async def test_the_next_container_has_the_same_supervisor_and_a_pod_of_its_own(bench: Workbench) -> None:
+    script = "hostname; hostname -I; ls /dev/shm /tmp; echo mine > /dev/shm/note; echo mine > /tmp/note"
+    said = [await bench.shell(script) for _ in range(3)]
+    assert [words.split() for words in said] == [
+        [f"pod-{number}", f"{bench.prefix}.7.{number}", "/dev/shm:", "/tmp:"] for number in (1, 2, 3)
+    ]
+    assert len({supervisor_of(bench, f"pod-{number}") for number in (1, 2, 3)}) == 1
+
+
+async def test_between_two_containers_it_is_in_none_of_the_pods_and_has_nothing_of_it_open(
+    bench: Workbench,
+) -> None:
+    first = bench.container(await bench.pod("first"), "sh", "-c", "sleep 1000")
+    started = await bench.start(first)
+    pid = supervisor_of(bench, "first")
+    there = {kind: os.readlink(f"/proc/{started.pid}/ns/{kind}") for kind in _SPACES}
+    within = {kind: os.readlink(f"/proc/{pid}/ns/{kind}") for kind in _SPACES}
+    os.kill(started.pid, signal.SIGKILL)
+    await bench.end(first)
+    await settled(pid)
+    now = {kind: os.readlink(f"/proc/{pid}/ns/{kind}") for kind in _SPACES}
+    assert all(now[kind] not in (there[kind], within[kind]) for kind in _SPACES), (now, there, within)
+    assert not [one for one in open_in(pid) if "first" in one or "logs" in one]
+
+
+async def test_it_has_no_more_open_after_many_containers_than_after_one(bench: Workbench) -> None:
+    pod = await bench.pod("busy")
+    assert await bench.said(bench.container(pod, "echo", "0")) == "0"
+    pid = supervisor_of(bench, "busy")
+    await settled(pid)
+    before = len(open_in(pid))
+    for attempt in range(1, 6):
+        assert await bench.said(bench.container(pod, "echo", f"{attempt}", attempt=attempt)) == f"{attempt}"
+        await settled(pid)
+    assert len(open_in(pid)) == before
+    assert supervisors(bench) == {pid}
+
+
+async def test_one_that_was_killed_while_it_waited_is_replaced(bench: Workbench) -> None:
+    assert await bench.shell("echo one") == "one"
+    (pid,) = supervisors(bench)
+    await settled(pid)
+    os.kill(pid, signal.SIGKILL)
+    assert await bench.shell("echo two") == "two"
+    assert supervisor_of(bench, "pod-2") != pid
+
+
+async def test_one_that_waits_ends_with_the_holder(bench: Workbench) -> None:
+    assert await bench.shell("echo one") == "one"
+    (pid,) = supervisors(bench)
+    os.kill(parent_of(pid), signal.SIGKILL)
+    await until(lambda: pid not in supervisors(bench), "the supervisor's end")
+    assert await bench.shell("echo two") == "two"
+
+
+async def test_a_container_on_the_hosts_network_has_one_of_its_own(bench: Workbench) -> None:
+    assert await bench.shell("echo one") == "one"
+    before = supervisors(bench)
+    pod = await bench.pod("host", host_network=True)
+    plan = bench.container(pod, "readlink", "/proc/self/ns/net")
+    assert await bench.said(plan) == os.readlink("/proc/self/ns/net")
+    assert supervisor_of(bench, "host") not in before
+    await until(lambda: supervisors(bench) == before, "the end of that supervisor")
