@@ -175,17 +175,18 @@ class _Pass:
             # Said before it is done: whoever comes after a crash must know why these pods are leaving.
             job = await self._write(job, status.noted(seen, tally, judged)[0])
         trouble = await acting.carry_out(plan, job, self._world)
-        job, released = await self._note(job)
+        if plan.is_to_act:
+            seen = self._observe(job)
+            tally = tallies.count(seen)
+        job, released = await self._note(job, seen, tally)
         more_trouble = await acting.free_all(released, self._world)
         job = await self._conclude(job, changed=bool(released))
         for reason in filter(None, (trouble, more_trouble)):
             raise reason
         return self._next(job, plan.wait)
 
-    async def _note(self, job: Object) -> tuple[Object, Sequence[Object]]:
+    async def _note(self, job: Object, seen: Observed, tally: Tally) -> tuple[Object, Sequence[Object]]:
         """Write what there is to say; the pods that may be let go then."""
-        seen = self._observe(job)
-        tally = tallies.count(seen)
         judged = verdict.judge(seen, tally) or verdict.completed(seen, tally)
         wanted, count = status.noted(seen, tally, judged)
         if _is_on_the_way_out(seen, tally) or self._may_wait(job, wanted):
@@ -200,9 +201,9 @@ class _Pass:
         return self._unsaid > 0
 
     async def _conclude(self, job: Object, *, changed: bool) -> Object:
-        seen = self._observe(job)
-        if specs.is_finished(job) or not (changed or seen.is_decided):
+        if specs.is_finished(job) or not (changed or verdict.announced(job.get("status") or {})):
             return job
+        seen = self._observe(job)
         tally = tallies.count(seen)
         if _is_on_the_way_out(seen, tally):
             return job
