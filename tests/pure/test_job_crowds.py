@@ -24,28 +24,28 @@ def test_few_jobs_say_at_once_that_they_are_ready() -> None:
 
 def test_in_a_crowd_one_more_has_a_second() -> None:
     crowd = a_crowd()
-    assert crowd.seconds_left(a_key(9), 0.25) == SECONDS
-    assert crowd.seconds_left(a_key(9), 0.75) == 0.5
-    assert crowd.seconds_left(a_key(9), 1.25) == 0.0
+    assert crowd.seconds_left(a_key(99), 0.25) == SECONDS
+    assert crowd.seconds_left(a_key(99), 0.75) == 0.5
+    assert crowd.seconds_left(a_key(99), 1.25) == 0.0
 
 
 def test_a_crowd_is_over_after_a_second() -> None:
     crowd = a_crowd()
-    assert crowd.seconds_left(a_key(9), SECONDS + 0.1) == 0.0
+    assert crowd.seconds_left(a_key(99), SECONDS + 0.1) == 0.0
 
 
 def test_what_was_said_otherwise_does_not_count_against_the_next_time() -> None:
     crowd = a_crowd()
-    assert crowd.seconds_left(a_key(9), 0.0) > 0
-    crowd.forget(a_key(9))
-    assert crowd.seconds_left(a_key(9), 0.5) == SECONDS
+    assert crowd.seconds_left(a_key(99), 0.0) > 0
+    crowd.forget(a_key(99))
+    assert crowd.seconds_left(a_key(99), 0.5) == SECONDS
 
 
 def test_a_clock_that_was_set_back_keeps_nobody_waiting() -> None:
     crowd = a_crowd(now=1000.0)
-    assert crowd.seconds_left(a_key(8), 1000.0) == SECONDS
-    assert crowd.seconds_left(a_key(8), 10.0) == 0.0
-    assert crowd.seconds_left(a_key(9), 10.0) == 0.0
+    assert crowd.seconds_left(a_key(98), 1000.0) == SECONDS
+    assert crowd.seconds_left(a_key(98), 10.0) == 0.0
+    assert crowd.seconds_left(a_key(99), 10.0) == 0.0
 
 
 def test_only_a_number_of_ready_pods_may_wait() -> None:

@@ -12,8 +12,8 @@ from trainshed.kube.objects import Object, without
 from trainshed.loop.keys import Key
 
 SECONDS: Final = 1.0
-MOST_AT_ONCE: Final = 5
-"""Jobs within a second that are no crowd yet."""
+MOST_AT_ONCE: Final = 10
+"""Jobs within a second that are no crowd yet: more than one after the other can be."""
 
 
 class Crowd:
