@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from tests.builders import a_config_map
@@ -12,7 +14,8 @@ from trainshed.client.requests import Resource, Where
 from trainshed.client.retries import Patience
 from trainshed.client.transport import HttpTransport
 from trainshed.kube.faults import Conflict, Expired, TooManyRequests, Unavailable
-from trainshed.kube.objects import JSON
+from trainshed.kube.objects import JSON, Object, copied
+from trainshed.loop.caches import Caches
 
 MAPS = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 
@@ -56,6 +59,47 @@ class Replies:
 OK = (200, {"kind": "ConfigMap"}, dict[str, str]())
 BUSY = (429, {"kind": "Status", "reason": "TooManyRequests", "message": "busy"}, {"Retry_After": "7"})
 DOWN = (503, b"down", dict[str, str]())
+
+
+class TestHolding:
+    """Answers to writes whose objects somebody has already."""
+
+    META: ClassVar = {"namespace": "n", "name": "a", "uid": "u", "resourceVersion": "7"}
+    MADE: ClassVar = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": META, "data": {"a": "1"}}
+
+    async def test_what_the_caches_have_in_this_version_is_not_read_again(self, waits: Waits) -> None:
+        caches, mine = Caches(), copied(self.MADE)
+        caches.add("configmaps", MAPS).learn(mine)
+        async with serving(Replies((200, self.MADE, {}))) as stub, a_client(stub, waits) as client:
+            client.hold(caches.held)
+            assert await client.patch(MAPS, "a", {}, "n") is mine
+            assert await client.get(MAPS, "a", "n") is not mine  # who reads may do with it what it likes
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"metadata": {**META, "resourceVersion": "8"}},
+            {"metadata": {**META, "uid": "v"}},
+            {"metadata": {**META, "name": "b"}},
+            {"metadata": {**META, "namespace": "m"}},
+            {"kind": "Scale"},
+        ],
+    )
+    async def test_any_other_object_is_read(self, waits: Waits, other: Object) -> None:
+        caches, sent = Caches(), {**self.MADE, **other}
+        caches.add("configmaps", MAPS).learn(copied(self.MADE))
+        async with serving(Replies((200, sent, {}))) as stub, a_client(stub, waits) as client:
+            client.hold(caches.held)
+            assert await client.patch(MAPS, "a", {}, "n") == sent
+
+    async def test_refusals_and_what_is_no_object_are_read_as_ever(self, waits: Waits) -> None:
+        refused = (409, {"kind": "Status", "reason": "Conflict", "message": "old"}, dict[str, str]())
+        replies = Replies(refused, (200, {"kind": "Status"}, {}))
+        async with serving(replies) as stub, a_client(stub, waits) as client:
+            client.hold(Caches().held)
+            with pytest.raises(Conflict):
+                await client.patch(MAPS, "a", {}, "n")
+            assert await client.patch(MAPS, "a", {}, "n") == {"kind": "Status"}
 
 
 class TestRetries:

@@ -29,6 +29,7 @@ from tests.servers import Cluster
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete, Where
 from trainshed.controllers import job as controllers
+from trainshed.controllers.job import crowds
 from trainshed.controllers.job.specs import TRACKING
 from trainshed.kube.objects import JSON, Object, dig
 
@@ -89,6 +90,21 @@ async def test_an_indexed_job_runs_one_pod_per_index_and_completes(client: Clien
     assert status["completionTime"]
     assert status["uncountedTerminatedPods"] == {}
     await pods_when(client, name, lambda found: not any(map(tracked, found)))
+
+
+async def test_all_jobs_of_a_crowd_say_that_they_are_ready(client: Client, name: str) -> None:
+    names = [f"{name}-{number}" for number in range(crowds.MOST_AT_ONCE + 3)]
+    for each in names:
+        await client.create(indexed(each, 1))
+    pods = [(await active_pods(client, each, 1))[0] for each in names]
+    for pod in pods:
+        await run(client, pod)
+    for each in names:
+        await job_when(client, each, active=1, ready=1)
+    for pod in pods:
+        await end(client, pod)
+    for each in names:
+        await job_said(client, each, "Complete")
 
 
 async def test_a_job_runs_as_many_at_once_as_it_may_until_enough_succeeded(client: Client, name: str) -> None:

@@ -196,6 +196,15 @@ def test_healthy_pods_concern_nobody_but_those_of_a_job_in_trouble() -> None:
     assert list(ledger.concerns({"metadata": {"name": "alone", "namespace": "n"}})) == []
 
 
+def test_each_version_of_a_pod_is_news_at_most_once() -> None:
+    ledger = Ledger()
+    well, failed = a_pod(1), ended(a_pod(1), MISSING)
+    well["metadata"]["resourceVersion"], failed["metadata"]["resourceVersion"] = "1", "2"
+    assert [list(ledger.concerns(pod)) for pod in (well, well, failed, failed)] == [[], [], [KEY], []]
+    ledger.watch(KEY, True)
+    assert list(ledger.concerns(failed)) == [KEY]
+
+
 # --- waiting ----------------------------------------------------------------------------------------------
 
 

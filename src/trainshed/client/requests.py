@@ -272,7 +272,12 @@ def delete_collection(
 
 def _sending(method: str, path: str, body: JSON, write: Write, media: str = JSON_MEDIA) -> Request:
     headers = {"Accept": JSON_MEDIA, "Content-Type": media}
-    return Request(method, path, tuple(write.query().items()), headers, encode(body))
+    return Request(method, path, _options(write), headers, encode(body))
+
+
+@lru_cache(maxsize=256)
+def _options(write: Write) -> tuple[tuple[str, str], ...]:
+    return tuple(write.query().items())
 
 
 # --- paths ------------------------------------------------------------------------------------------------

@@ -77,7 +77,8 @@ class Cache:
 
     def learn(self, obj: Object) -> bool:
         """Take note of an object as it is on the server; False for what is known, older or gone."""
-        key, before = key_of(obj), self._objects.get(key_of(obj))
+        key = key_of(obj)
+        before = self._objects.get(key)
         if obj["metadata"].get("uid") in self._gone:
             return False
         if before is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from trainshed.client.glimpses import Glimpse
 from trainshed.client.requests import Resource
 from trainshed.kube.objects import Object
 from trainshed.loop.cache import Cache
+from trainshed.loop.keys import Key
 
 
 class Caches:
@@ -38,6 +40,14 @@ class Caches:
 
     def of_object(self, obj: Object) -> Cache | None:
         return self._by_type.get((obj.get("apiVersion") or "", obj.get("kind") or ""))
+
+    def held(self, seen: Glimpse) -> Object | None:
+        """An object in exactly this version."""
+        cache, meta = self._by_type.get((seen.api_version, seen.kind)), seen.metadata
+        found = None if cache is None else cache.get(Key(meta.namespace, meta.name))
+        if found is None or found["metadata"].get("resourceVersion") != meta.resource_version:
+            return None
+        return found if found["metadata"].get("uid") == meta.uid else None
 
     def items(self) -> list[tuple[Resource, Cache]]:
         return [*self._resources.items()]

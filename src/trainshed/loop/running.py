@@ -53,6 +53,7 @@ async def run(
     With a lease (`name` or `namespace/name`), passes happen only while this process holds it.
     """
     caches, recorder, passes = Caches(), Recorder(client, clock), passes or Passes()
+    client.hold(caches.held)
     lines = [
         _line(controller, World(controller.name, client, caches, recorder, clock), passes)
         for controller in controllers

@@ -29,6 +29,7 @@ class World:
     def __init__(self, name: str, client: Client, caches: Caches, recorder: Recorder, clock: Clock) -> None:
         self.name, self.client, self.clock = name, client, clock
         self._caches, self._recorder = caches, recorder
+        self._usual = Write(manager=name)
 
     def cache(self, kind: str) -> Cache:
         """The cache of a kind some controller watches, by the words kubectl takes."""
@@ -129,6 +130,8 @@ class World:
         return self._caches.resource(kind) or await self.client.resource(kind)
 
     def _signed(self, write: Write) -> Write:
+        if write is PLAIN:
+            return self._usual
         return write if write.manager else dataclasses.replace(write, manager=self.name)
 
     def _learned(self, obj: Object, write: Write) -> Object:

@@ -37,6 +37,8 @@ _LAST_PODS_SECONDS = 120.0
 """So long may the pods of a deleted job take to go, until what is known of them is all there will be."""
 _SETTLE_SECONDS = 0.5
 """A moment after a job's end: its pods' last states and events come about then."""
+_CROWD, _CROWD_SECONDS = 3, 1.0
+"""After so many jobs at once, so long until the next: for them all events of a namespace had to be read."""
 _AT_ONCE = 500
 _GATHER_SECONDS = 0.01
 """Of jobs that come one after the other, those of so long are written together.
@@ -113,7 +115,7 @@ class Recorder:
                 with _told():
                     await self._record(task, chosen(events, self._uids(task.row)))
             if self._ended:
-                await asyncio.sleep(_SETTLE_SECONDS / 2)
+                await asyncio.sleep(_CROWD_SECONDS if len(due) >= _CROWD else _SETTLE_SECONDS / 2)
                 self._some.set()
 
     async def begin(self) -> None:

@@ -99,7 +99,10 @@ async def _drop(pod: Object, job: Object, world: World) -> None:
 
 async def _all(items: Iterable[Object], act: Act) -> Trouble | None:
     """Act on all at once and to the end; the first trouble among them, and any other error at once."""
-    ends = await asyncio.gather(*(act(item) for item in items), return_exceptions=True)
+    under_way = [act(item) for item in items]
+    if not under_way:
+        return None
+    ends = await asyncio.gather(*under_way, return_exceptions=True)
     for end in ends:
         if isinstance(end, BaseException) and not isinstance(end, Trouble):
             raise end

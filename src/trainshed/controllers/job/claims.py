@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, Literal
 
 from trainshed.controllers.job import pods, specs
 from trainshed.controllers.job.specs import TRACKING
 from trainshed.kube import owners, selectors
-from trainshed.kube.objects import Object, dig
+from trainshed.kube.objects import Object, decode, dig, encode
 from trainshed.kube.selectors import LabelSelector
 
 Fate = Literal["own", "adopt", "release", "free", "leave"]
@@ -17,7 +18,13 @@ NOTHING: Final = selectors.NOTHING
 
 
 def selector_of(job: Object) -> LabelSelector:
-    return selectors.from_object(dig(job, "spec", "selector"))
+    return _read(encode(dig(job, "spec", "selector")))
+
+
+@lru_cache(maxsize=4096)
+def _read(selector: bytes) -> LabelSelector:
+    """Remembered: a Job asks for its pods several times in each of its passes."""
+    return selectors.from_object(decode(selector))
 
 
 def job_name_of(pod: Object) -> str:

@@ -25,6 +25,10 @@ class Plan:
     wait: float = 0.0
     """Seconds after which more pods may be made; 0 when none have to wait."""
 
+    @property
+    def is_to_act(self) -> bool:
+        return bool(self.create or self.delete or self.drop)
+
 
 NOTHING = Plan()
 

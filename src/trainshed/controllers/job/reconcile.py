@@ -16,6 +16,7 @@ from trainshed.client.requests import Delete
 from trainshed.controllers.job import (
     acting,
     claims,
+    crowds,
     deadline,
     desired,
     news,
@@ -28,6 +29,7 @@ from trainshed.controllers.job import (
 )
 from trainshed.controllers.job import tally as tallies
 from trainshed.controllers.job.backoff import USUAL, Pace
+from trainshed.controllers.job.crowds import Crowd
 from trainshed.controllers.job.observed import Observed
 from trainshed.controllers.job.specs import CONTROLLER_UID, JOB_NAME, JobSpec
 from trainshed.controllers.job.tally import Tally
@@ -46,7 +48,7 @@ _LONE: Final = "pod/"
 
 def controller(pace: Pace = USUAL) -> Controller:
     watches = (Watch(JOBS), Watch(PODS, pod_keys, index_labels=(JOB_NAME, CONTROLLER_UID)))
-    return Controller("job-controller", watches, partial(reconcile, pace=pace), workers=16)
+    return Controller("job-controller", watches, partial(reconcile, pace=pace, crowd=Crowd()), workers=16)
 
 
 def pod_keys(pod: Object) -> Iterable[Key]:
@@ -59,17 +61,19 @@ def pod_keys(pod: Object) -> Iterable[Key]:
         yield Key(namespace, _LONE + pod["metadata"]["name"])
 
 
-async def reconcile(key: Key, world: World, pace: Pace) -> Outcome:
+async def reconcile(key: Key, world: World, pace: Pace, crowd: Crowd) -> Outcome:
     if key.name.startswith(_LONE):
         return await _look_after(Key(key.namespace, key.name.removeprefix(_LONE)), world)
     job = world.cache(JOBS).get(key)
     await _claim(key, job, world)
     if job is None or not specs.is_ours(job):
+        crowd.forget(key)
         return Done()
     spec = _read(job)
     if specs.is_finished(job):
+        crowd.forget(key)
         return await _expire(job, spec, world)
-    return await _Pass(world, spec, world.clock(), pace).run(job)
+    return await _Pass(key, world, spec, world.clock(), pace, crowd).run(job)
 
 
 def _read(job: Object) -> JobSpec:
@@ -154,8 +158,13 @@ async def _expire(job: Object, spec: JobSpec, world: World) -> Outcome:
 class _Pass:
     """A pass over a Job that is not finished; it has one time throughout."""
 
-    def __init__(self, world: World, spec: JobSpec, now: datetime, pace: Pace) -> None:
-        self._world, self._spec, self._now, self._pace = world, spec, now, pace
+    def __init__(
+        self, key: Key, world: World, spec: JobSpec, now: datetime, pace: Pace, crowd: Crowd
+    ) -> None:
+        self._key, self._world, self._spec = key, world, spec
+        self._now, self._pace, self._crowd = now, pace, crowd
+        self._unsaid = 0.0
+        """Seconds for which the readiness of pods may go unsaid."""
 
     async def run(self, job: Object) -> Outcome:
         seen = self._observe(job)
@@ -166,27 +175,35 @@ class _Pass:
             # Said before it is done: whoever comes after a crash must know why these pods are leaving.
             job = await self._write(job, status.noted(seen, tally, judged)[0])
         trouble = await acting.carry_out(plan, job, self._world)
-        job, released = await self._note(job)
+        if plan.is_to_act:
+            seen = self._observe(job)
+            tally = tallies.count(seen)
+        job, released = await self._note(job, seen, tally)
         more_trouble = await acting.free_all(released, self._world)
         job = await self._conclude(job, changed=bool(released))
         for reason in filter(None, (trouble, more_trouble)):
             raise reason
         return self._next(job, plan.wait)
 
-    async def _note(self, job: Object) -> tuple[Object, Sequence[Object]]:
+    async def _note(self, job: Object, seen: Observed, tally: Tally) -> tuple[Object, Sequence[Object]]:
         """Write what there is to say; the pods that may be let go then."""
-        seen = self._observe(job)
-        tally = tallies.count(seen)
         judged = verdict.judge(seen, tally) or verdict.completed(seen, tally)
         wanted, count = status.noted(seen, tally, judged)
-        if _is_on_the_way_out(seen, tally):
+        if _is_on_the_way_out(seen, tally) or self._may_wait(job, wanted):
             return job, count.released
         return await self._write(job, wanted), count.released
 
+    def _may_wait(self, job: Object, wanted: Object) -> bool:
+        if not crowds.is_mere_readiness(before := job.get("status") or {}, wanted) or wanted == before:
+            self._crowd.forget(self._key)
+            return False
+        self._unsaid = self._crowd.seconds_left(self._key, self._now.timestamp())
+        return self._unsaid > 0
+
     async def _conclude(self, job: Object, *, changed: bool) -> Object:
-        seen = self._observe(job)
-        if specs.is_finished(job) or not (changed or seen.is_decided):
+        if specs.is_finished(job) or not (changed or verdict.announced(job.get("status") or {})):
             return job
+        seen = self._observe(job)
         tally = tallies.count(seen)
         if _is_on_the_way_out(seen, tally):
             return job
@@ -219,7 +236,7 @@ class _Pass:
             left = None
         else:
             left = deadline.seconds_left(self._spec, dig(job, "status", "startTime"), self._now)
-        waits = [seconds for seconds in (wait or None, left) if seconds is not None]
+        waits = [seconds for seconds in (wait or None, self._unsaid or None, left) if seconds is not None]
         return After(max(0.0, min(waits))) if waits else Done()
 
 

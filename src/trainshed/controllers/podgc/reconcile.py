@@ -27,7 +27,13 @@ _MOST_MISSING = 1000
 
 
 def controller(patience: float = PATIENCE_SECONDS) -> Controller:
-    return Controller(NAME, (Watch("pods"), Watch("nodes", _all)), Collector(patience).reconcile, workers=2)
+    watches = (Watch("pods", _placed), Watch("nodes", _all))
+    return Controller(NAME, watches, Collector(patience).reconcile, workers=2)
+
+
+def _placed(pod: Object) -> Iterable[Key]:
+    """Of others, nothing would be due if their node did not exist."""
+    return (key_of(pod),) if desired.node_of(pod) and desired.due(pod) != "nothing" else ()
 
 
 def _all(node: Object) -> Iterable[Key]:

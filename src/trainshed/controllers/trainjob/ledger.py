@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from trainshed.controllers.trainjob import ranks
 from trainshed.kinds.core import podstates
@@ -16,6 +16,9 @@ from trainshed.kinds.core.podstates import HEALTHY, Digest, Ended
 from trainshed.kinds.jobset import labels
 from trainshed.kube.objects import Object, text
 from trainshed.loop.keys import Key
+
+MOST_NOTED: Final = 10_000
+"""Pods whose version is remembered; of any other it is only looked at twice."""
 
 
 class Seen(NamedTuple):
@@ -49,6 +52,8 @@ class Ledger:
     def __init__(self) -> None:
         self._pages: dict[Key, _Page] = {}
         self._watched: set[Key] = set()
+        self._noted: dict[str, str] = {}
+        """The latest version of each pod that was looked at."""
 
     def concerns(self, pod: Object) -> Iterable[Key]:
         """The TrainJob a change of a pod concerns, if it says anything new; takes note of it."""
@@ -57,7 +62,7 @@ class Ledger:
         if not name:
             return ()
         key = Key(text(meta, "namespace"), name)
-        return (key,) if self._note(key, pod) or key in self._watched else ()
+        return (key,) if self._is_news(key, pod) or key in self._watched else ()
 
     def watch(self, key: Key, is_troubled: bool) -> None:
         """A job in trouble is looked at on every change of its pods, until it is out of it."""
@@ -74,6 +79,17 @@ class Ledger:
             return None
         found = page.seen.get(max(page.seen) if attempt is None else attempt, {})
         return min(found.values(), key=lambda seen: seen.order, default=None)
+
+    def _is_news(self, key: Key, pod: Object) -> bool:
+        """Each version is looked at once: a change comes with the one before, too."""
+        uid, version = text(pod, "metadata", "uid"), text(pod, "metadata", "resourceVersion")
+        if version and self._noted.pop(uid, None) == version:
+            self._noted[uid] = version
+            return False
+        self._noted[uid] = version
+        if len(self._noted) > MOST_NOTED:
+            del self._noted[next(iter(self._noted))]
+        return self._note(key, pod)
 
     def _note(self, key: Key, pod: Object) -> bool:
         digest, uid = podstates.digest(pod), text(pod, "metadata", "uid")
