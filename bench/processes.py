@@ -13,13 +13,15 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def seconds(data: Path) -> dict[str, float]:
-    """By part; what sandboxes and the programs in them took is that of their holder, a child of the agent."""
+    """By part; sandboxes and the programs in them are children of their holder, and that one is of the agent."""
     folder = DataFolder(data, data)
     paths = {name: folder.note(name) for name in ("operator", "agent", "backend")} | {"server": folder.state}
     notes = {name: statefile.read_any(path) for name, path in paths.items()}
     pids = {name: note.process.pid for name, note in notes.items() if note is not None}
     found = {name: sum(_times(pid)) for name, pid in pids.items()}
-    found["sandboxes"] = sum(sum(_times(pid)) for pid in _children(pids["agent"]))
+    holders = _children(pids["agent"])
+    supervisors = [child for holder in holders for child in _children(holder)]
+    found["sandboxes"] = sum(sum(_times(pid)) for pid in (*holders, *supervisors))
     return found
 
 
@@ -31,7 +33,10 @@ def per_job(before: Mapping[str, float], after: Mapping[str, float], count: int)
 
 def _times(pid: int) -> Iterator[float]:
     """User and system time, of its own and of its children."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended, and its parent has its times
+        return iter(())
     return (int(field) / _TICKS for field in fields[11:15])
 
 

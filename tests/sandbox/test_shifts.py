@@ -31,7 +31,7 @@ def open_in(pid: int) -> list[str]:
 
 
 async def settled(pid: int) -> None:
-    """It is back from its pod and waits: with what all have open, its line and three namespaces of its own."""
+    """It is back from its pod and waits: with what all have open, its line and three namespaces."""
     await until(lambda: len(open_in(pid)) <= len(forking.COMMON) + 4, f"few descriptors: {open_in(pid)}")
 
 
