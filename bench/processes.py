@@ -13,7 +13,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def seconds(data: Path) -> dict[str, float]:
-    """By part; sandboxes and the programs in them are children of their holder, and that one is of the agent."""
+    """By part; sandboxes and what runs in them are children of their holder, and that one is of the agent."""
     folder = DataFolder(data, data)
     paths = {name: folder.note(name) for name in ("operator", "agent", "backend")} | {"server": folder.state}
     notes = {name: statefile.read_any(path) for name, path in paths.items()}
