@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -108,6 +110,41 @@ def test_training_goes_on_while_a_part_is_dead(own: Whole, part: str) -> None:
     for pod in pods:
         said = own.kubectl("logs", pod["metadata"]["name"]).split("\n")
         assert said[:60] == [f"step {number}" for number in range(1, 61)]
+
+
+def test_who_follows_a_job_gets_each_line_once_though_the_server_was_killed(
+    own: Whole, tmp_path: Path
+) -> None:
+    script = "seq 3; while [ ! -e /tmp/go ]; do sleep 0.1; done; seq 4 6"
+    own.apply(a_shell("followed", script))
+    own.await_pods("followed")
+    [program] = [min(processes_of("followed-node-0-0", "bash"))]
+    heard, words = tmp_path / "heard", [sys.executable, "-m", "trainshed", "logs", "-f", "followed"]
+    with heard.open("w") as file, subprocess.Popen(words, env=own.environment, stdout=file) as follower:
+        eventually(lambda: "3\n" in heard.read_text(), "the first lines are heard")
+        os.kill(own.pids()["apiserver"], signal.SIGKILL)
+        eventually(lambda: own.pids_or_none("apiserver") is None, "the server is gone")
+        Path(f"/proc/{program}/root/tmp/go").touch()
+        eventually(lambda: not is_running(program), "all is said")
+        own.up()
+        assert follower.wait(SECONDS) == 0
+    said = [line.removeprefix("[0] ") for line in heard.read_text().splitlines()]
+    assert [line for line in said if line.isdigit()] == ["1", "2", "3", "4", "5", "6"]
+
+
+@pytest.mark.parametrize("options", [["-p"], ["--attempt", "0"]])
+def test_a_run_that_is_over_is_not_followed(shed: Whole, name: str, options: list[str]) -> None:
+    refused = shed.trainshed("logs", "-f", *options, name)
+    assert refused.code == 2
+    assert "a run that is over cannot be followed: leave out -f" in refused.err
+
+
+def test_who_follows_may_begin_with_the_last_lines_and_see_times(shed: Whole, name: str) -> None:
+    shed.apply(a_shell(name, "seq 100; sleep 2"))
+    shed.await_pods(name)
+    said = shed.trainshed("logs", "-f", name, "--tail", "1", "--timestamps").out
+    assert re.search(r"\d{4}-\d\d-\d\dT\S+Z 100\n", said)
+    assert " 99\n" not in said
 
 
 def test_exit_codes_are_not_lost_while_the_agent_is_dead(own: Whole) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
+
+import pytest
 
 from tests.sandbox.workbench import Workbench, until
 from trainshed.runner.process import records
@@ -27,7 +30,11 @@ def parent_of(pid: int) -> int:
 
 
 def open_in(pid: int) -> list[str]:
-    return sorted(os.readlink(f"/proc/{pid}/fd/{one}") for one in os.listdir(f"/proc/{pid}/fd"))
+    found = []
+    for one in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            found.append(os.readlink(f"/proc/{pid}/fd/{one}"))
+    return sorted(found)
 
 
 async def settled(pid: int) -> None:
@@ -36,11 +43,13 @@ async def settled(pid: int) -> None:
 
 
 async def test_the_next_container_has_the_same_supervisor_and_a_pod_of_its_own(bench: Workbench) -> None:
-    script = "hostname; hostname -I; ls /dev/shm /tmp; echo mine > /dev/shm/note; echo mine > /tmp/note"
+    look = "hostname; hostname -I; cat /dev/shm/note /tmp/note || true"
+    script = f"{look}; echo mine | tee /dev/shm/note > /tmp/note"
     said = [await bench.shell(script) for _ in range(3)]
-    assert [words.split() for words in said] == [
-        [f"pod-{number}", f"{bench.prefix}.7.{number}", "/dev/shm:", "/tmp:"] for number in (1, 2, 3)
+    assert [words.split()[:2] for words in said] == [
+        [f"pod-{number}", f"{bench.prefix}.7.{number}"] for number in (1, 2, 3)
     ]
+    assert not [words for words in said if "mine" in words]
     assert len({supervisor_of(bench, f"pod-{number}") for number in (1, 2, 3)}) == 1
 
 
@@ -98,3 +107,28 @@ async def test_a_container_on_the_hosts_network_has_one_of_its_own(bench: Workbe
     assert await bench.said(plan) == os.readlink("/proc/self/ns/net")
     assert supervisor_of(bench, "host") not in before
     await until(lambda: supervisors(bench) == before, "the end of that supervisor")
+
+
+async def test_a_new_holder_adopts_a_run_that_is_over_by_nobodys_namespaces(bench: Workbench) -> None:
+    """Its supervisor lives, but in another pod by now."""
+    first = await bench.pod("first")
+    other = bench.container(first, "sleep", "1000", name="other")
+    await bench.start(other)
+    assert await bench.said(bench.container(first, "hostname")) == "first"
+    second = bench.container(await bench.pod("second"), "sh", "-c", "echo mine > /dev/shm/note; sleep 1000")
+    await bench.start(second)
+    pid = supervisor_of(bench, "second")
+    over = [run for _, run in records.runs_of(str(bench.folder / "engine" / records.PODS / "uid-first"))]
+    assert pid in {run.supervisor.pid for run in over}, "or this test shows nothing"
+    os.kill(parent_of(pid), signal.SIGKILL)
+    again = bench.container(first, "sh", "-c", "hostname; ls /dev/shm", attempt=1)
+    assert await bench.said(again) == "first"
+    for uid in ("uid-second", "uid-first"):
+        await bench.engine.close_pod(uid)
+    assert await bench.shell("echo fine") == "fine"
+
+
+@pytest.mark.root
+async def test_containers_of_several_users_may_get_the_same_layer(bench: Workbench) -> None:
+    for user in (1234, None, 4321):
+        assert await bench.shell("id -u", user=user) == f"{user or 0}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from trainshed.cli import console, invocation
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
-from trainshed.client.requests import Delete
+from trainshed.client.requests import Delete, LogOptions
 from trainshed.compose.trouble import Trouble
 from trainshed.jobs import following
 from trainshed.jobs.applying import gone
@@ -65,6 +65,7 @@ async def to_the_end(
     remedy: str = "",
     afterwards: str = "",
     kind: JobKind = TRAINJOB,
+    options: LogOptions = following.ALL_LINES,
     begin: Callable[[], Awaitable[str]] | None = None,
 ) -> int:
     """Print what happens until the job has ended; its exit code.
@@ -83,7 +84,7 @@ async def to_the_end(
             news = await making
             await wish.quiet.wait()
             console.say(news)
-        stream = following.follow(client, name, client.namespace, rank=rank, kind=kind)
+        stream = following.follow(client, name, client.namespace, rank=rank, kind=kind, wish=options)
         code = await _print_all(stream, kind.address(name), wish, _Said(remedy=remedy))
     if wish.outcome == "detach":
         console.say_follow(name)

@@ -59,6 +59,8 @@ def logs(
     verbose: Verbose = False,
 ) -> None:
     """Print what the pods of a training job wrote."""
+    if follow and (previous or attempt is not None):
+        raise typer.BadParameter("a run that is over cannot be followed: leave out -f")
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     one = target.perform(where, lambda client: target.job(client, name))
     from trainshed.client.requests import LogOptions
@@ -165,7 +167,7 @@ def _follow(where: Target, one: Reference, rank: int | None, options: LogOptions
 
     ended = target.perform(where, lambda client: _ended(client, one)) if where.is_embedded else None
     if ended is None or not _is_silent(where, one):
-        return target.perform(where, lambda client: _follow_pods(client, one, rank))
+        return target.perform(where, lambda client: _follow_pods(client, one, rank, options))
     # Nobody can be asked for the lines any more; whoever follows wants to read them all the same.
     if found := _kept(where, one, (rank, None)):
         _show(found, one, options)
@@ -182,11 +184,13 @@ async def _ended(client: Client, one: Reference) -> Summary | None:
     return (await belongings.fetch_for(client, one)).summary(job)
 
 
-async def _follow_pods(client: Client, one: Reference, rank: int | None) -> int:
+async def _follow_pods(client: Client, one: Reference, rank: int | None, options: LogOptions) -> int:
     from trainshed.cli import following
 
     await one.get(client)
-    return await following.to_the_end(client, one.name, rank=rank, owned=False, kind=one.kind)
+    return await following.to_the_end(
+        client, one.name, rank=rank, owned=False, kind=one.kind, options=options
+    )
 
 
 async def _print_all(client: Client, one: Reference, rank: int | None, options: LogOptions) -> None:

@@ -165,7 +165,8 @@ async def _no_runtime(client: Client, wanted: Submission) -> Trouble | None:
 
 
 def _described(wanted: Submission) -> str:
-    each = f" x {wanted.processes} processes" if wanted.processes else ""
+    many = "es" if wanted.processes != 1 else ""
+    each = f" x {wanted.processes} process{many}" if wanted.processes else ""
     nodes = f"{wanted.nodes} node{'s' if wanted.nodes > 1 else ''}{each}"
     used = wanted.runtime or wanted.framework.runtime
     return f"{wanted.name}: {wanted.script} on {nodes}, {wanted.framework.launcher[0]} (runtime {used})"

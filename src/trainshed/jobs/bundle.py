@@ -105,8 +105,16 @@ def _chosen(folder: Path, data: Path | None) -> Iterator[str]:
     secret = (*_below(folder, data), *_secrets(folder, names))
     for name in names:
         is_secret = name.startswith(secret) or f"/{name}".endswith(f"/{_KEY}")
-        if not _matches(name, ignored) and not is_secret and (folder / name).is_file():
+        if not _matches(name, ignored) and not is_secret and _is_file(folder / name):
             yield name
+
+
+def _is_file(path: Path) -> bool:
+    """Not one behind a link to where we may not look."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _below(folder: Path, data: Path | None) -> Iterator[str]:

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from trainshed.client.client import Client
 from trainshed.client.failures import ConnectionFailure
 from trainshed.client.requests import LogOptions, Where
-from trainshed.jobs import belongings, jobkinds, summary
+from trainshed.jobs import belongings, jobkinds, marks, summary
 from trainshed.jobs.jobkinds import TRAINJOB, JobKind, Member
+from trainshed.jobs.marks import START, Line, Mark, Skipper, Splitter
 from trainshed.jobs.summary import Summary
 from trainshed.kinds.core import podstates
 from trainshed.kube import faults
@@ -30,8 +32,12 @@ _STATUSES = ("initContainerStatuses", "containerStatuses")
 _QUEUE = 64
 _SILENCE_SECONDS = 20.0
 """So long may a log say nothing after its job's end before it is given up."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 3.0
+"""Between two looks whether the server is there again."""
 _LINGER_SECONDS = 2.0
 """Likewise of a container that a v1 job has left running: it may wait for a peer that will never come."""
+
+ALL_LINES: Final = LogOptions()
 
 Run = tuple[str, str, int]
 """Of a container: the pod's uid, its name, its number."""
@@ -100,13 +106,26 @@ class _Follower:
     """Set once it is known whether there is such a job; what its pods are called depends on it."""
     pieces: int = 0
     """Read so far, of all logs."""
+    wish: LogOptions = ALL_LINES
+
+    def written(self, line: Line) -> str:
+        return f"{line.stamp} {line.text}" if self.wish.timestamps else line.text
 
 
 async def follow(
-    client: Client, name: str, namespace: str, *, rank: int | None = None, kind: JobKind = TRAINJOB
+    client: Client,
+    name: str,
+    namespace: str,
+    *,
+    rank: int | None = None,
+    kind: JobKind = TRAINJOB,
+    wish: LogOptions = ALL_LINES,
 ) -> AsyncGenerator[Heard, None]:
-    """Everything there is to hear of a job, until it has ended or is deleted."""
-    follower = _Follower(client, name, namespace, rank, kind)
+    """Everything there is to hear of a job, until it has ended or is deleted.
+
+    The `wish` may be for one container, for times before the lines, for the last few lines to begin with.
+    """
+    follower = _Follower(client, name, namespace, rank, kind, wish=wish)
     task = asyncio.create_task(_watch(follower), name=f"follow {namespace}/{name}")
     try:
         while True:
@@ -217,6 +236,8 @@ def _read_new(follower: _Follower, group: asyncio.TaskGroup, pod: Object) -> Non
     if follower.rank is not None and one.rank != follower.rank:
         return
     for container, run, previous in runs_of(pod):
+        if follower.wish.container not in ("", container):
+            continue
         if (uid, container, run) not in follower.begun:
             follower.begun.add((uid, container, run))
             source = Source(
@@ -234,24 +255,59 @@ def _read_new(follower: _Follower, group: asyncio.TaskGroup, pod: Object) -> Non
             reader.add_done_callback(follower.readers.pop)
 
 
-async def _read(follower: _Follower, source: Source, previous: bool) -> None:
-    options = LogOptions(container=source.container, follow=not previous, previous=previous)
-    rest = b""
-    try:
-        async for piece in follower.client.logs(source.pod, follower.namespace, options):
-            follower.pieces += 1
-            *lines, rest = (rest + piece).split(b"\n")
-            if lines:
-                await follower.heard.put(_lines(source, lines))
-    except (faults.Fault, ConnectionFailure) as trouble:
-        # The pod may be gone, with its lines; the job itself is watched elsewhere.
-        log.debug("lines of %s broke off: %s", source.pod, trouble)
-    if rest:
-        await follower.heard.put(_lines(source, [rest]))
+async def _read(follower: _Follower, source: Source, previous: bool | None) -> None:
+    """All lines of one run; where the connection is lost, it is read on from there."""
+    mark = START
+    while previous is not None:
+        try:
+            async for lines in _behind(follower, source, mark, previous=previous):
+                mark = marks.advanced(mark, lines)
+                await follower.heard.put(Lines(source, tuple(map(follower.written, lines))))
+            return
+        except ConnectionFailure as trouble:
+            log.debug("lines of %s broke off: %s", source.pod, trouble)
+        except faults.Fault as trouble:
+            # The pod may be gone, with its lines; the job itself is watched elsewhere.
+            log.debug("lines of %s cannot be read: %s", source.pod, trouble)
+            return
+        previous = await _found_again(follower, source)
 
 
-def _lines(source: Source, lines: list[bytes]) -> Lines:
-    return Lines(source, tuple(line.decode(errors="replace") for line in lines))
+async def _behind(
+    follower: _Follower, source: Source, mark: Mark, *, previous: bool
+) -> AsyncGenerator[Sequence[Line], None]:
+    """What the run has said since the mark; all of it, or the end that was asked for, without one."""
+    options = LogOptions(
+        container=source.container,
+        follow=not previous,
+        previous=previous,
+        timestamps=True,
+        tail_lines=follower.wish.tail_lines if mark == START else None,
+        since_time=mark.since,
+    )
+    splitter, skipper = Splitter(), Skipper(mark)
+    async for piece in follower.client.logs(source.pod, follower.namespace, options):
+        follower.pieces += 1
+        if found := skipper.rest(splitter.lines(piece)):
+            yield found
+    if rest := skipper.rest(splitter.rest()):
+        yield rest
+
+
+async def _found_again(follower: _Follower, source: Source) -> bool | None:
+    """Once the server answers: whether the run is the one before by now; None where nobody has it."""
+    pause = _FIRST_PAUSE
+    while True:
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+        try:
+            pod = await follower.client.get("pods", source.pod, follower.namespace)
+        except ConnectionFailure:
+            continue
+        except faults.Fault:
+            return None
+        runs = {(name, run): is_previous for name, run, is_previous in runs_of(pod)}
+        return runs.get((source.container, source.run))
 
 
 async def _last_words(follower: _Follower, group: asyncio.TaskGroup) -> None:

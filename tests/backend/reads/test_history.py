@@ -22,10 +22,10 @@ from trainshed.backend import pages, rows
 from trainshed.backend.history import archive, births, records
 from trainshed.backend.history.records import EventRow, Record
 from trainshed.backend.history.store import Bounds, Store
-from trainshed.backend.joblines.marks import Line
 from trainshed.backend.paging import Filter
 from trainshed.backend.rows import ContainerRow, PodRow, Row
 from trainshed.client.client import Client
+from trainshed.jobs.marks import Line
 from trainshed.jobs.summary import TRAINJOBS
 from trainshed.kube.objects import Object
 from trainshed.runner.logs import lines as stamps

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainshed.backend.joblines import marks
-from trainshed.backend.joblines.marks import START, Line, Mark, Skipper, Splitter
+from trainshed.jobs import marks
+from trainshed.jobs.marks import START, Line, Mark, Skipper, Splitter
 
 texts = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=8)
 logs = st.lists(st.tuples(st.integers(0, 3), texts), max_size=30)

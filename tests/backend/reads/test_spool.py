@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trainshed.backend.following import frames
 from trainshed.backend.following.spool import Lost, Spool
-from trainshed.backend.joblines.marks import Mark
+from trainshed.jobs.marks import Mark
 
 
 def filled(folder: Path, count: int, **sizes: int) -> Spool:

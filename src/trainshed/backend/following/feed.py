@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from trainshed.backend.following.spool import Spool
 from trainshed.backend.following.verdicts import verdict_of
 from trainshed.backend.index import Index
-from trainshed.backend.joblines import lines, marks, runs
+from trainshed.backend.joblines import lines, runs
 from trainshed.backend.joblines.attic import Attic, KeptRun
-from trainshed.backend.joblines.marks import START, Line
 from trainshed.backend.joblines.runs import Choice, Live, Run
 from trainshed.backend.rows import Row
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.client.requests import Where
-from trainshed.jobs import summary
+from trainshed.jobs import marks, summary
+from trainshed.jobs.marks import START, Line
 from trainshed.kube import faults
 from trainshed.kube.objects import text
 

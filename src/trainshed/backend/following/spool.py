@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trainshed.backend.following import frames
-from trainshed.backend.joblines.marks import START, Mark
+from trainshed.jobs.marks import START, Mark
 from trainshed.kube.objects import JSON, decode, encode
 
 SEGMENT = 8 << 20

@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from trainshed.backend.joblines import lines, runs
-from trainshed.backend.joblines.marks import Line
 from trainshed.backend.joblines.runs import Live
 from trainshed.backend.rows import PodRow
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
+from trainshed.jobs.marks import Line
 from trainshed.kube import ages
 from trainshed.kube.faults import Fault
 from trainshed.runner.logs import files, kept, retention

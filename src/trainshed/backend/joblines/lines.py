@@ -8,10 +8,10 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import cast
 
-from trainshed.backend.joblines.marks import START, Line, Mark, Skipper, Splitter
 from trainshed.backend.joblines.runs import Live
 from trainshed.client.client import Client
 from trainshed.client.requests import LogOptions
+from trainshed.jobs.marks import START, Line, Mark, Skipper, Splitter
 from trainshed.kube import ages
 from trainshed.runner.logs import lines as stamps
 from trainshed.runner.logs import reading

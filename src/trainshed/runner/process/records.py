@@ -141,6 +141,11 @@ def read_run(place: str) -> Run | None:
     return Run(**found)
 
 
+def goes_on(place: str, run: Run) -> bool:
+    """Whether its supervisor lives, and has not another container by now."""
+    return is_alive(run.supervisor) and read_ending(place) is None
+
+
 def read_ending(place: str) -> Ending | None:
     found = _read(os.path.join(place, "exit.json"))
     return None if found is None else Ending(**found)

@@ -27,8 +27,9 @@ async def over(place: str, supervisor: Process) -> None:
     """Return once a run has ended and that is on record, or its supervisor was killed."""
     try:
         held = os.open(os.path.join(place, records.HELD), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:  # it has one supervisor for itself
-        await ended(supervisor)
+    except FileNotFoundError:
+        if records.read_run(place) is not None:  # it has one supervisor for itself; else its pod is gone
+            await ended(supervisor)
         return
     handle = _handle(supervisor)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -33,6 +34,9 @@ PREFIX = "10.244"
 
 
 _PAUSES = (0.0, 0.02, 0.1, 0.3, 0.6)
+_NEXT_TRY_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
 
 
 class SandboxEngine:
@@ -65,11 +69,16 @@ class SandboxEngine:
         if not shutil.which("bwrap"):
             raise OSError("sandboxes need bubblewrap: install it, or use --runner process")
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        inmemory.lend(Path(self._folder), records.PODS)
+        self._lay_records()
         facts = await self._link.start()
         self.features = describe(facts)
         self._holder = records.identify(facts["pid"])
         self._vigil = asyncio.create_task(self._keep(), name="sandbox-holder")
+
+    def _lay_records(self) -> None:
+        """Also after somebody has tidied up where they lay."""
+        if not os.path.isdir(os.path.join(self._folder, records.PODS)):
+            inmemory.lend(Path(self._folder), records.PODS)
 
     async def _keep(self) -> None:
         """Pods resolve names by the holder: one that is killed is replaced before somebody asks for it."""
@@ -77,7 +86,11 @@ class SandboxEngine:
             await spawning.reap(self._holder)
             if self._is_homeless():
                 return
-            self._holder = records.identify((await self._link.start())["pid"])
+            try:
+                self._holder = records.identify((await self._link.start())["pid"])
+            except OSError:
+                log.exception("the sandboxes' holder is gone and cannot be started; will try again")
+                await asyncio.sleep(_NEXT_TRY_SECONDS)
 
     async def stop(self) -> None:
         if self._vigil is not None:
@@ -107,6 +120,7 @@ class SandboxEngine:
         return Door(str(self.network[1]), relay.PORT, has_name=True)
 
     async def open_pod(self, plan: PodPlan) -> None:
+        self._lay_records()
         await self._told({"do": "open", "pod": wire.plain(plan)})
 
     async def close_pod(self, uid: str) -> None:

@@ -95,7 +95,7 @@ def _former(folder: str) -> list[Run]:
     if not os.path.isdir(os.path.join(folder, "pods")):
         return []
     for _ in range(_LOCK_ROUNDS):
-        found = [run for _, run in records.runs(folder) if records.is_alive(run.supervisor)]
+        found = [run for place, run in records.runs(folder) if records.goes_on(place, run)]
         known = {run.supervisor.pid for run in found}
         if strays.supervisors(folder) <= known:
             break

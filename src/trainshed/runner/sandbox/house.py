@@ -160,7 +160,11 @@ class House:
         layer = self._layer()
         job = Job(plan, self.kit, room.pod, Layer(layer), place, self.kit.base())
         one = Supervised(0, plan.pod.uid, place, layer)
-        one.pid = self._crew.run(job, connection, partial(self._over, one))
+        try:
+            one.pid = self._crew.run(job, connection, partial(self._over, one))
+        except OSError:
+            self._return(layer, is_clean=True)
+            raise
         self._supervised[one.pid] = one
 
     def exec(self, request: Message, run: Run, connection: socket.socket) -> None:
@@ -188,7 +192,11 @@ class House:
     def _adopt(self, run: Run) -> None:
         place = records.folder(self.kit.options.folder, run.pod, run.container, run.attempt)
         if run.pod not in self._rooms:
-            self._rooms[run.pod] = self._rejoined(run)
+            self._rooms[run.pod] = room = self._rejoined(run)
+            if not records.goes_on(place, run):  # its supervisor may have been in another pod already
+                del self._rooms[run.pod]
+                room.pod.close()
+                return
         self._look_after(Supervised(run.supervisor.pid, run.pod, place, run.layer))
 
     def _rejoined(self, run: Run) -> Room:
@@ -211,7 +219,7 @@ class House:
         self._reactor.add(handle, ended)
 
     def _over(self, one: Supervised, is_clean: bool, was_killed: bool) -> None:
-        del self._supervised[one.pid]
+        self._supervised.pop(one.pid, None)
         run = records.read_run(one.place)
         is_lost = records.read_ending(one.place) is None if run is not None else was_killed
         if is_lost:

@@ -35,7 +35,7 @@ def on_stage(room: Room, mounts: list[Mount], stage: Stage) -> tuple[Room, list[
 class Stage:
     def __init__(self, folder: str) -> None:
         self._folder, self._count = folder, 0
-        os.mkdir(folder)
+        os.makedirs(folder, exist_ok=True)
         syscalls.mount("stage", folder, "tmpfs", 0, "mode=755")
         syscalls.mount("none", folder, None, syscalls.MS_PRIVATE)
 

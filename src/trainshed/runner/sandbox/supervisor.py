@@ -60,10 +60,12 @@ class Job:
 
 
 def supervise(job: Job, connection: socket.socket) -> bool:
-    """Run the container to its end. Whether its layer may be used again is the answer."""
+    """Run the container to its end. Whether its layer may be used again is the answer.
+
+    Raises what nobody has thought of: whoever calls has to end then, and with it whatever was begun.
+    """
     syscalls.set_name("trainshed-pod")
     groups: tuple[str, ...] = ()
-    tree = Base()
     try:
         os.makedirs(job.place, mode=0o700)
         job.pod.enter()
@@ -72,13 +74,16 @@ def supervise(job: Job, connection: socket.socket) -> bool:
         groups = job.kit.cgroups.make(name, job.plan.limits)
         plumbing = lay(job.place, tty=job.plan.tty, stdin=job.plan.stdin)
         _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage, before), connection)
+        return job.layer.is_untouched(tree)
     except Refusal as refusal:
         _forget(job, connection, {"reason": refusal.reason, "error": refusal.message})
+        return False
     except Exception as error:  # whatever it is, somebody waits to hear of it
         trouble = f"cannot make the sandbox: {error}"
         _forget(job, connection, {"reason": "CreateContainerError", "error": trouble})
-    cgroups.remove(groups)
-    return job.layer.is_untouched(tree)
+        raise
+    finally:
+        cgroups.remove(groups)
 
 
 # --- before the start -------------------------------------------------------------------------------------

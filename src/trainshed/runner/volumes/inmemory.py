@@ -36,13 +36,14 @@ def lend(folder: Path, name: str) -> None:
     For what comes and goes with each pod and means nothing after a reboot.
     """
     link = folder / name
-    if link.is_symlink() and not _is_ours(Path(os.readlink(link)).parent):  # any more, after a reboot
-        link.unlink()
-    if link.is_dir():  # of a former life, in memory or not
+    if link.is_dir() and not link.is_symlink():  # of a former life
         return
-    link.unlink(missing_ok=True)
-    if (root := _root(folder)) is not None:
+    root = _root(folder)
+    if root is not None:
         (root / name).mkdir(exist_ok=True)
+    if link.is_symlink() and (root is None or os.readlink(link) != str(root / name)):
+        link.unlink()  # of a folder that was moved or copied
+    if root is not None and not link.is_symlink():
         link.symlink_to(root / name)
 
 
