@@ -139,3 +139,15 @@ def test_no_place_is_lent_in_what_somebody_else_has_put_there(pods: Path) -> Non
     inmemory.lend(pods, "runs")
     assert not (pods / "runs").exists(), "whoever needs it makes it on disk"
     root.chmod(0o700)
+
+
+def test_a_folder_that_was_moved_or_copied_is_lent_another_place(pods: Path, tmp_path: Path) -> None:
+    inmemory.lend(pods, "runs")
+    (pods / "runs" / "one").mkdir()
+    other = tmp_path / "copy"
+    shutil.copytree(pods, other, symlinks=True)
+    assert os.listdir(other / "runs") == ["one"]
+    inmemory.lend(other, "runs")
+    assert os.listdir(other / "runs") == []
+    assert os.listdir(pods / "runs") == ["one"]
+    inmemory.clear(other)

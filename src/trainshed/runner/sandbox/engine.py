@@ -69,14 +69,14 @@ class SandboxEngine:
         if not shutil.which("bwrap"):
             raise OSError("sandboxes need bubblewrap: install it, or use --runner process")
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        self._lay_records()
+        inmemory.lend(Path(self._folder), records.PODS)
         facts = await self._link.start()
         self.features = describe(facts)
         self._holder = records.identify(facts["pid"])
         self._vigil = asyncio.create_task(self._keep(), name="sandbox-holder")
 
-    def _lay_records(self) -> None:
-        """Also after somebody has tidied up where they lay."""
+    def _lay_records_again(self) -> None:
+        """After somebody has tidied up where they lay."""
         if not os.path.isdir(os.path.join(self._folder, records.PODS)):
             inmemory.lend(Path(self._folder), records.PODS)
 
@@ -120,7 +120,7 @@ class SandboxEngine:
         return Door(str(self.network[1]), relay.PORT, has_name=True)
 
     async def open_pod(self, plan: PodPlan) -> None:
-        self._lay_records()
+        self._lay_records_again()
         await self._told({"do": "open", "pod": wire.plain(plan)})
 
     async def close_pod(self, uid: str) -> None:
