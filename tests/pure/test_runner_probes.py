@@ -146,3 +146,12 @@ def test_the_line_that_names_the_cause_is_kept_where_much_is_said_after_it() -> 
     assert found.endswith("line 199\n")
     assert len(found.encode()) <= tails.MOST_TAIL
     assert cause(found) == "ValueError: boom"
+
+
+def test_file_and_line_of_a_program_that_cannot_be_read_are_kept_wherever_the_cut_is() -> None:
+    said = ['  File "/work/train.py", line 7', "    x = = 1", "        ^", "SyntaxError: invalid syntax"]
+    for after in range(0, 2 * tails.MOST_TAIL, 25):
+        report = ["W1115 12:00:00 launcher] " + "." * 24] * (after // 50) + ["=" * (20 + after % 50)]
+        found = tails.tail(log_lines(*said, *report))
+        assert cause(found) == "SyntaxError: invalid syntax (train.py, line 7)"
+        assert len(found.encode()) <= tails.MOST_TAIL

@@ -26,6 +26,7 @@ _FIRST_PAUSE, _NEXT_PAUSE = 0.005, 0.0015
 CHANGED_SIGNALS = (
     *(signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
     *(signal.SIGPIPE, signal.SIGXFSZ),  # which Python ignores, and so would whatever it starts
+    signal.SIGQUIT,  # which shells ignore for what they start in the background, as ourselves
 )
 
 
