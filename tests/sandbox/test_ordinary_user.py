@@ -59,7 +59,19 @@ def _as_user(command: list[str], env: dict[str, str]) -> subprocess.CompletedPro
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "name",
-    ["pods", "containers", "starts", "exec", "survival", "logs", "limits", "tree", "processes", "shifts"],
+    [
+        "pods",
+        "containers",
+        "starts",
+        "exec",
+        "survival",
+        "logs",
+        "limits",
+        "tree",
+        "processes",
+        "shifts",
+        "standing",
+    ],
 )
 def test_an_ordinary_user_gets_the_same(home: Path, name: str) -> None:
     source = _HERE.parents[1]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.sandbox.workbench import Workbench, until
+from tests.sandbox.workbench import Workbench, processes_naming, until
 from trainshed.runner.process import records
 from trainshed.runner.sandbox import forking, strays
 
@@ -38,14 +40,41 @@ def open_in(pid: int) -> list[str]:
 
 
 async def settled(pid: int) -> None:
-    """It is back from its pod and waits: with what all have open, its line and three namespaces."""
-    await until(lambda: len(open_in(pid)) <= len(forking.COMMON) + 4, f"few descriptors: {open_in(pid)}")
+    """It is back from its pod and waits: with what all have open, its line, three namespaces and a tree."""
+    few = len(forking.COMMON) + 5
+    await until(lambda: len(open_in(pid)) <= few and is_asleep(pid), f"few descriptors: {open_in(pid)}")
+
+
+def is_asleep(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+
+def is_running(pid: int) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@contextlib.contextmanager
+def before(pid: int) -> Iterator[None]:
+    """On one processor, and ahead of that process and its children."""
+    usual = os.sched_getaffinity(0)
+    for one in (0, pid):
+        os.sched_setaffinity(one, {min(usual)})
+    os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, usual)
 
 
 async def test_the_next_container_has_the_same_supervisor_and_a_pod_of_its_own(bench: Workbench) -> None:
     look = "hostname; hostname -I; cat /dev/shm/note /tmp/note || true"
     script = f"{look}; echo mine | tee /dev/shm/note > /tmp/note"
-    said = [await bench.shell(script) for _ in range(3)]
+    said = []
+    for number in (1, 2, 3):
+        said.append(await bench.shell(script))
+        await settled(supervisor_of(bench, f"pod-{number}"))
     assert [words.split()[:2] for words in said] == [
         [f"pod-{number}", f"{bench.prefix}.7.{number}"] for number in (1, 2, 3)
     ]
@@ -89,6 +118,33 @@ async def test_one_that_was_killed_while_it_waited_is_replaced(bench: Workbench)
     os.kill(pid, signal.SIGKILL)
     assert await bench.shell("echo two") == "two"
     assert supervisor_of(bench, "pod-2") != pid
+
+
+async def test_one_that_was_halted_while_it_waited_is_given_no_container(bench: Workbench) -> None:
+    assert await bench.shell("echo one") == "one"
+    (pid,) = supervisors(bench)
+    await settled(pid)
+    os.kill(pid, signal.SIGSTOP)
+    await until(
+        lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "its halt"
+    )
+    assert await bench.shell("echo two") == "two"
+    await until(lambda: pid not in supervisors(bench), "its end")
+
+
+async def test_nobody_clears_up_after_the_last_one_when_the_holder_is_gone(bench: Workbench) -> None:
+    """It is killed while everything is stopped; what its container has left is removed before."""
+    plan = bench.container(await bench.pod("last"), "sh", "-c", "exec sleep 1000")
+    started = await bench.start(plan)
+    pid = supervisor_of(bench, "last")
+    os.kill(pid, signal.SIGSTOP)
+    with before(parent_of(pid)):  # a child it leaves is seen then
+        stopping = asyncio.create_task(bench.engine.stop())
+        await until(lambda: not is_running(started.pid), "the container's end")
+        os.kill(pid, signal.SIGKILL)
+        await stopping
+        left = processes_naming(str(bench.folder / "engine"))
+    assert not left
 
 
 async def test_one_that_waits_ends_with_the_holder(bench: Workbench) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +13,11 @@ from trainshed.runner.sandbox import shifts
 from trainshed.runner.sandbox.forking import spawn
 from trainshed.runner.sandbox.kit import Kit
 from trainshed.runner.sandbox.reactor import Reactor
-from trainshed.runner.sandbox.supervisor import Job
+from trainshed.runner.sandbox.shifts import Order
+from trainshed.runner.sandbox.stock import Stock
 
-Told = Callable[[bool, bool], None]
-"""Told once a container is over: whether its layer is untouched, and whether its supervisor was killed."""
+Told = Callable[[bool], None]
+"""Told once a container is over: whether its supervisor was killed."""
 
 _MOST_IDLE = 8
 _MOST_SHIFTS = 200
@@ -30,25 +33,27 @@ class Worker:
     handle: int
     """A descriptor that can be read once the process has ended."""
     is_lone: bool
+    layer: str
+    """Of its container, or of the next one: its tree may be laid still."""
     shifts: int = 0
     told: Told | None = None
     """Whom to tell of the container it looks after."""
 
 
 class Crew:
-    def __init__(self, kit: Kit, reactor: Reactor) -> None:
-        self._kit, self._reactor = kit, reactor
+    def __init__(self, kit: Kit, reactor: Reactor, stock: Stock) -> None:
+        self._kit, self._reactor, self._stock = kit, reactor, stock
         self._idle: list[Worker] = []
 
-    def run(self, job: Job, connection: socket.socket, told: Told) -> int:
+    def run(self, order: Order, told: Told) -> int:
         """Have somebody look after the container, who also answers the caller; the number of the process."""
-        is_lone = shifts.is_lone(job.plan)
+        is_lone = shifts.is_lone(order.plan)
         while self._idle and not is_lone:
             worker = self._idle.pop()
-            if self._takes(worker, job, connection, told):
+            if self._takes(worker, order, told):
                 return worker.pid
         worker = self._hired(is_lone)
-        if not self._takes(worker, job, connection, told):
+        if not self._takes(worker, order, told):
             raise OSError("the process that was to look after the container has ended")
         return worker.pid
 
@@ -62,14 +67,18 @@ class Crew:
         ours.settimeout(_HAND_OVER_SECONDS)
         pid = spawn(lambda: shifts.work(self._kit, theirs, lone=is_lone), [theirs.fileno()])
         theirs.close()
-        worker = Worker(pid, ours, os.pidfd_open(pid), is_lone)
+        worker = Worker(pid, ours, os.pidfd_open(pid), is_lone, self._stock.take())
         self._reactor.add(ours.fileno(), lambda: self._hear(worker))
         self._reactor.add(worker.handle, lambda: self._bury(worker))
         return worker
 
-    def _takes(self, worker: Worker, job: Job, connection: socket.socket, told: Told) -> bool:
+    def _takes(self, worker: Worker, order: Order, told: Told) -> bool:
+        if _is_stopped(worker.pid):
+            self._close(worker)
+            os.kill(worker.pid, signal.SIGKILL)
+            return False
         try:
-            shifts.hand_over(worker.line, job, connection)
+            shifts.hand_over(worker.line, order, worker.layer)
         except OSError:  # it has ended, which will be noticed
             self._close(worker)
             return False
@@ -86,9 +95,12 @@ class Crew:
             self._close(worker)
             return
         told, worker.told = worker.told, None
+        if word != shifts.CLEAN:
+            self._stock.give_back(worker.layer, is_clean=False)
+            worker.layer = self._stock.take()
         self._rest(worker)
         if told is not None:
-            told(word == shifts.CLEAN, False)
+            told(False)
 
     def _rest(self, worker: Worker) -> None:
         if worker.is_lone or worker.shifts >= _MOST_SHIFTS or len(self._idle) >= _MOST_IDLE:
@@ -111,7 +123,8 @@ class Crew:
         self._close(worker)
         told, worker.told = worker.told, None
         if told is not None:
-            told(False, os.WIFSIGNALED(status))
+            told(os.WIFSIGNALED(status))
+        self._stock.give_back(worker.layer, is_clean=told is None)
 
     def _close(self, worker: Worker) -> None:
         """It ends by itself then, once it has nothing to do."""
@@ -120,3 +133,10 @@ class Crew:
             worker.line.close()
         if worker in self._idle:
             self._idle.remove(worker)
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether somebody has halted it; a container it is given would wait for ever."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t")
+    return False

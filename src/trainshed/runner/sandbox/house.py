@@ -20,16 +20,15 @@ from trainshed.runner.sandbox import cgroups, joining, layers, namespaces, stray
 from trainshed.runner.sandbox.crew import Crew
 from trainshed.runner.sandbox.forking import NODE_NETWORK, spawn
 from trainshed.runner.sandbox.kit import SHM, Kit
-from trainshed.runner.sandbox.layers import Layer
 from trainshed.runner.sandbox.namespaces import Pod
 from trainshed.runner.sandbox.outbound import Outbound
 from trainshed.runner.sandbox.reactor import Reactor
-from trainshed.runner.sandbox.supervisor import Job
+from trainshed.runner.sandbox.shifts import Order
+from trainshed.runner.sandbox.stock import Stock
 
 if TYPE_CHECKING:
     from trainshed.kube.objects import Object as Message
 
-_SPARE_LAYERS = 32
 _PAUSE_SECONDS = 0.5
 """Between attempts to write down an end, on a disk that may be full."""
 _LOST = "the process that looked after the container was killed"
@@ -45,7 +44,6 @@ class Supervised:
     pid: int
     pod: str
     place: str
-    layer: str
 
 
 @dataclass(slots=True)
@@ -60,9 +58,8 @@ class House:
         self.kit, self._reactor, self.outbound = kit, reactor, outbound
         self._rooms: dict[str, Room] = {}
         self._supervised: dict[int, Supervised] = {}
-        self._crew = Crew(kit, reactor)
-        self._spare: list[str] = []
-        self._layers = 0
+        self._stock = Stock(kit.path("layers"), lambda work: self.spawn(work, []))
+        self._crew = Crew(kit, reactor, self._stock)
 
     # --- pods ---------------------------------------------------------------------------------------------
 
@@ -127,7 +124,7 @@ class House:
             waiting.pop()
             if not waiting:
                 self._crew.dismiss()
-                done()
+                self._reactor.later(0, done)  # who told us of the last one may have its layer to clear away
 
         for uid in waiting[1:]:
             self.close_pod(uid, gone)
@@ -157,14 +154,9 @@ class House:
         if records.read_run(place) is not None or any(one.place == place for one in self._of(plan.pod.uid)):
             raise LookupError(f"container {plan.name} has run for the {plan.attempt}. time already")
         layers.remove(place)  # of a start that was cut short
-        layer = self._layer()
-        job = Job(plan, self.kit, room.pod, Layer(layer), place, self.kit.base())
-        one = Supervised(0, plan.pod.uid, place, layer)
-        try:
-            one.pid = self._crew.run(job, connection, partial(self._over, one))
-        except OSError:
-            self._return(layer, is_clean=True)
-            raise
+        one = Supervised(0, plan.pod.uid, place)
+        order = Order(plan, room.pod, place, self.kit.base(), connection)
+        one.pid = self._crew.run(order, partial(self._over, one))
         self._supervised[one.pid] = one
 
     def exec(self, request: Message, run: Run, connection: socket.socket) -> None:
@@ -185,9 +177,7 @@ class House:
             with contextlib.suppress(OSError):
                 self._adopt(run)
                 in_use.add(run.layer)
-        for entry in os.scandir(self.kit.path("layers")):
-            if entry.path not in in_use:
-                self._clean(entry.path)
+        self._stock.clear_others(in_use)
 
     def _adopt(self, run: Run) -> None:
         place = records.folder(self.kit.options.folder, run.pod, run.container, run.attempt)
@@ -197,7 +187,7 @@ class House:
                 del self._rooms[run.pod]
                 room.pod.close()
                 return
-        self._look_after(Supervised(run.supervisor.pid, run.pod, place, run.layer))
+        self._look_after(Supervised(run.supervisor.pid, run.pod, place), run.layer)
 
     def _rejoined(self, run: Run) -> Room:
         with open(self.kit.path("pods", run.pod, "pod.json")) as file:
@@ -206,7 +196,7 @@ class House:
 
     # --- supervisors --------------------------------------------------------------------------------------
 
-    def _look_after(self, one: Supervised) -> None:
+    def _look_after(self, one: Supervised, layer: str) -> None:
         """It ends with its container: it was another holder's."""
         handle = os.pidfd_open(one.pid)
         self._supervised[one.pid] = one
@@ -214,11 +204,12 @@ class House:
         def ended() -> None:
             self._reactor.remove(handle)
             os.close(handle)
-            self._over(one, False, False)
+            self._over(one, False)
+            self._stock.give_back(layer, is_clean=False)
 
         self._reactor.add(handle, ended)
 
-    def _over(self, one: Supervised, is_clean: bool, was_killed: bool) -> None:
+    def _over(self, one: Supervised, was_killed: bool) -> None:
         self._supervised.pop(one.pid, None)
         run = records.read_run(one.place)
         is_lost = records.read_ending(one.place) is None if run is not None else was_killed
@@ -229,7 +220,6 @@ class House:
         elif is_lost:
             self._record_loss(one)
             cgroups.remove(run.cgroups)
-        self._return(one.layer, is_clean and not is_lost)
         self._leave(one.pod)
 
     def _end_strays(self, uid: str) -> None:
@@ -256,26 +246,6 @@ class House:
             records.write_lost(one.place, run, _LOST)
         except OSError:
             self._reactor.later(_PAUSE_SECONDS, lambda: self._record_loss(one))
-
-    def _layer(self) -> str:
-        if self._spare:
-            return self._spare.pop()
-        self._layers += 1
-        return self.kit.path("layers", f"{os.getpid()}-{self._layers}")
-
-    def _return(self, layer: str, is_clean: bool) -> None:
-        if is_clean and len(self._spare) < _SPARE_LAYERS:
-            self._spare.append(layer)
-        else:
-            self._clean(layer)
-
-    def _clean(self, path: str) -> None:
-        def work() -> int:
-            os.nice(10)
-            layers.remove(path)
-            return 0
-
-        self.spawn(work, [])
 
     def spawn(self, work: Callable[[], int], keep: list[int]) -> None:
         """For children that answer by themselves, or not at all."""

@@ -107,14 +107,16 @@ class Layer:
 
     def is_untouched(self, base: Base) -> bool:
         """Whether nothing was written, so that another container may have it."""
-        uppers = [self.upper(number) for number in range(len(base.overlays))]
-        if any(os.listdir(folder) for folder in (self.tmp, *uppers)):
+        if os.listdir(self.tmp) or not self.has_empty_uppers(base):
             return False
         if "/" in base.overlays:
             return True
         ours = {*base.overlays, *base.binds, *base.folders, *(path for path, _ in base.links)}
         made = [folder.rstrip("/") for folder in ("/", *base.folders)]
         return all(f"{folder}/{name}" in ours for folder in made for name in os.listdir(self.tree + folder))
+
+    def has_empty_uppers(self, base: Base) -> bool:
+        return not any(os.listdir(self.upper(number)) for number in range(len(base.overlays)))
 
 
 def _make_like(folder: str, other: str) -> None:

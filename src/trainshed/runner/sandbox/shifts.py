@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from trainshed.runner.plan import ContainerPlan
@@ -21,6 +21,7 @@ from trainshed.runner.sandbox.forking import COMMON, NODE_NETWORK, shed
 from trainshed.runner.sandbox.kit import Kit
 from trainshed.runner.sandbox.layers import Layer
 from trainshed.runner.sandbox.namespaces import Home, Pod
+from trainshed.runner.sandbox.standing import Standing
 from trainshed.runner.sandbox.supervisor import Job, supervise
 
 if TYPE_CHECKING:
@@ -35,28 +36,43 @@ def is_lone(plan: ContainerPlan) -> bool:
     return plan.pod.host_network or plan.pod.host_ipc or plan.pod.host_pid
 
 
-def hand_over(line: socket.socket, job: Job, connection: socket.socket) -> None:
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A container to look after, as the holder gives it to a supervisor."""
+
+    plan: ContainerPlan
+    pod: Pod
+    place: str
+    tree: Base
+    connection: socket.socket
+    """Of whoever asked for it, and is to be answered."""
+
+
+def hand_over(line: socket.socket, order: Order, layer: str) -> None:
     """Called by the holder. Raises `OSError` where the supervisor is gone."""
-    message: Message = {"plan": wire.plain(job.plan), "layer": job.layer.path, "place": job.place}
-    message |= {"tree": asdict(job.tree), "kinds": list(job.pod.spaces)}
-    wire.send(line, message, [connection.fileno(), *job.pod.spaces.values()])
+    message: Message = {"plan": wire.plain(order.plan), "layer": layer, "place": order.place}
+    message |= {"tree": asdict(order.tree), "kinds": list(order.pod.spaces)}
+    wire.send(line, message, [order.connection.fileno(), *order.pod.spaces.values()])
 
 
 def work(kit: Kit, line: socket.socket, *, lone: bool) -> int:
     """Called in a child of the holder: its whole life. One alone sees a single container through."""
     home = None if lone else namespaces.settle(NODE_NETWORK)
+    standing = Standing()
     while True:
         try:
             message, descriptors = wire.receive(line)
         except (wire.Closed, OSError):
             return 0
-        job, connection = _job(kit, message, descriptors)
+        job, connection = _job(kit, standing, message, descriptors)
         is_clean = supervise(job, connection)
         connection.close()
+        if not is_clean:
+            standing.forget()
         if _is_lost(job.place):
             return 1  # whoever waits for it sees us end
         if home is not None:
-            _come_back(home, line)
+            _come_back(home, {line.fileno(), *standing.descriptors})
         try:
             line.sendall(CLEAN if is_clean else USED)
         except OSError:
@@ -65,11 +81,13 @@ def work(kit: Kit, line: socket.socket, *, lone: bool) -> int:
             return 0
 
 
-def _job(kit: Kit, message: Message, descriptors: Sequence[int]) -> tuple[Job, socket.socket]:
+def _job(
+    kit: Kit, standing: Standing, message: Message, descriptors: Sequence[int]
+) -> tuple[Job, socket.socket]:
     caller, *spaces = descriptors
     pod = Pod(dict(zip(message["kinds"], spaces, strict=True)))
     layer, tree = Layer(message["layer"]), _tree(message["tree"])
-    job = Job(wire.container_plan(message["plan"]), kit, pod, layer, message["place"], tree)
+    job = Job(wire.container_plan(message["plan"]), kit, pod, layer, message["place"], tree, standing)
     return job, socket.socket(fileno=caller)
 
 
@@ -82,9 +100,9 @@ def _is_lost(place: str) -> bool:
     return records.read_run(place) is not None and records.read_ending(place) is None
 
 
-def _come_back(home: Home, line: socket.socket) -> None:
+def _come_back(home: Home, keep: set[int]) -> None:
     """Leave the pod, with all that was open for it: nothing of it may live on in us."""
     signal.set_wakeup_fd(-1)
     home.enter()
-    shed({*COMMON, line.fileno(), *home.descriptors})
+    shed({*COMMON, *keep, *home.descriptors})
     os.chdir("/")

@@ -28,6 +28,7 @@ from trainshed.runner.sandbox.launch import Launch, Recipe, launch
 from trainshed.runner.sandbox.layers import Layer
 from trainshed.runner.sandbox.namespaces import Pod
 from trainshed.runner.sandbox.staging import Stage
+from trainshed.runner.sandbox.standing import Standing
 from trainshed.runner.sandbox.view import View, trouble_with_command
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Job:
     """The folder of the run's records."""
     tree: Base
     """What of the host is shown, as the holder has found out once for all."""
+    standing: Standing
 
 
 def supervise(job: Job, connection: socket.socket) -> bool:
@@ -160,15 +162,21 @@ def _lay(job: Job, tree: Base) -> Base:
     """Make it so; folders that refuse an overlay are shown read-only."""
     layer, options = job.layer, job.kit.overlay
     if job.plan.root != "/":
+        job.standing.forget()
         if options is None or layer.mount(tree, job.plan.root, options):
             syscalls.mount(job.plan.root, layer.tree, None, syscalls.MS_BIND | syscalls.MS_REC)
         return tree
-    refused = layer.mount(tree, options=options) if options is not None else []
-    if "/" in refused:
-        raise Refusal("CreateContainerError", "the host's root cannot be laid under an overlay")
-    tree = replace(tree, binds=(*tree.binds, *refused))
+    if options is not None:
+        tree = job.standing.put_up(layer, tree, lambda: _laid(layer, tree, options))
     layer.furnish(tree)
     return tree
+
+
+def _laid(layer: Layer, tree: Base, options: str) -> Base:
+    refused = layer.mount(tree, options=options)
+    if "/" in refused:
+        raise Refusal("CreateContainerError", "the host's root cannot be laid under an overlay")
+    return replace(tree, binds=(*tree.binds, *refused))
 
 
 def _files(job: Job) -> list[tuple[str, str]]:

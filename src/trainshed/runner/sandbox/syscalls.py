@@ -22,6 +22,13 @@ MS_PRIVATE = 1 << 18
 MS_SLAVE = 1 << 19
 MNT_DETACH = 2
 
+_SYS_OPEN_TREE, _SYS_MOVE_MOUNT = 428, 429
+"""The same numbers on every architecture."""
+_OPEN_TREE_CLONE = 1
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
@@ -55,6 +62,23 @@ def mount(source: str, target: str, kind: str | None, flags: int = 0, options: s
 
 def unmount(target: str, flags: int = MNT_DETACH) -> None:
     _check(_libc.umount2(os.fsencode(target), ctypes.c_int(flags)), f"unmount {target}")
+
+
+def copied_mounts(path: str) -> int:
+    """A descriptor of a copy of all that is mounted there and below, in no namespace; it goes with it."""
+    flags = ctypes.c_uint(_OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE)
+    found: int = _libc.syscall(
+        ctypes.c_long(_SYS_OPEN_TREE), ctypes.c_int(_AT_FDCWD), os.fsencode(path), flags
+    )
+    _check(min(found, 0), f"open_tree {path}")
+    return found
+
+
+def attach_mounts(descriptor: int, target: str) -> None:
+    """Mount what was copied, in our namespace."""
+    here = ctypes.c_int(_AT_FDCWD), os.fsencode(target), ctypes.c_uint(_MOVE_MOUNT_F_EMPTY_PATH)
+    done = _libc.syscall(ctypes.c_long(_SYS_MOVE_MOUNT), ctypes.c_int(descriptor), b"", *here)
+    _check(done, f"move_mount {target}")
 
 
 def set_hostname(name: str) -> None:
