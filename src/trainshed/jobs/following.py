@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from trainshed.client.client import Client
 from trainshed.client.failures import ConnectionFailure
 from trainshed.client.requests import LogOptions, Where
-from trainshed.jobs import belongings, jobkinds, marks, summary
+from trainshed.jobs import belongings, jobkinds, loglines, marks, summary
 from trainshed.jobs.jobkinds import TRAINJOB, JobKind, Member
-from trainshed.jobs.marks import START, Line, Mark, Skipper, Splitter
+from trainshed.jobs.marks import START, Line, Mark
 from trainshed.jobs.summary import Summary
 from trainshed.kinds.core import podstates
 from trainshed.kube import faults
@@ -273,7 +273,7 @@ async def _read(follower: _Follower, source: Source, previous: bool | None) -> N
         previous = await _found_again(follower, source)
 
 
-async def _behind(
+def _behind(
     follower: _Follower, source: Source, mark: Mark, *, previous: bool
 ) -> AsyncGenerator[Sequence[Line], None]:
     """What the run has said since the mark; all of it, or the end that was asked for, without one."""
@@ -285,13 +285,14 @@ async def _behind(
         tail_lines=follower.wish.tail_lines if mark == START else None,
         since_time=mark.since,
     )
-    splitter, skipper = Splitter(), Skipper(mark)
-    async for piece in follower.client.logs(source.pod, follower.namespace, options):
+    pieces = _counted(follower, follower.client.logs(source.pod, follower.namespace, options))
+    return loglines.behind(pieces, mark, is_whole=True)
+
+
+async def _counted(follower: _Follower, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    async for piece in pieces:
         follower.pieces += 1
-        if found := skipper.rest(splitter.lines(piece)):
-            yield found
-    if rest := skipper.rest(splitter.rest()):
-        yield rest
+        yield piece
 
 
 async def _found_again(follower: _Follower, source: Source) -> bool | None:

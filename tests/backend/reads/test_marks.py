@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainshed.jobs import marks
+from trainshed.jobs import loglines, marks
 from trainshed.jobs.marks import START, Line, Mark, Skipper, Splitter
 
 texts = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=8)
@@ -74,3 +77,22 @@ def test_lines_without_a_time_are_kept_with_the_one_before() -> None:
     lines = [Line("2026-01-01T00:00:00.100000000Z", "a"), Line("", "torn"), Line("", "torn")]
     mark = marks.advanced(START, lines[:2])
     assert list(Skipper(mark).rest(lines)) == lines[2:]
+
+
+async def in_pieces(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+@pytest.mark.parametrize(("is_whole", "said"), [(True, ["b", "torn"]), (False, ["b"])])
+async def test_a_line_that_does_not_end_is_told_only_of_a_log_that_does(
+    is_whole: bool, said: list[str]
+) -> None:
+    mark = marks.advanced(START, [Line("2026-01-01T00:00:00.100000000Z", "a")])
+    pieces = in_pieces(
+        b"2026-01-01T00:00:00.100000000Z a\n2026-01-01T00:00:00.1",
+        b"00000000Z b\n2026-01-01T00:00:00.200000000Z to",
+        b"rn",
+    )
+    read = [line.text async for lines in loglines.behind(pieces, mark, is_whole=is_whole) for line in lines]
+    assert read == said

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-from typing import cast
 
 from trainshed.backend.joblines.runs import Live
 from trainshed.client.client import Client
 from trainshed.client.requests import LogOptions
-from trainshed.jobs.marks import START, Line, Mark, Skipper, Splitter
+from trainshed.jobs import loglines
+from trainshed.jobs.marks import START, Line, Mark
 from trainshed.kube import ages
 from trainshed.runner.logs import lines as stamps
 from trainshed.runner.logs import reading
@@ -30,7 +28,8 @@ async def living(
         timestamps=True,
         since_time=mark.since,
     )
-    async for lines in _behind(client.logs(live.run.pod, namespace, options), mark, follow=follow):
+    pieces = client.logs(live.run.pod, namespace, options)
+    async for lines in loglines.behind(pieces, mark, is_whole=not follow):
         yield lines
 
 
@@ -38,18 +37,5 @@ async def kept(file: Path, mark: Mark = START) -> AsyncGenerator[Lines, None]:
     """What the files of a run have; they do not grow any more."""
     moment = ages.parse_timestamp(mark.since)
     wish = reading.Wish(timestamps=True, since=stamps.stamp(moment) if moment else b"")
-    async for lines in _behind(reading.present(file, wish), mark, follow=False):
+    async for lines in loglines.behind(reading.present(file, wish), mark, is_whole=True):
         yield lines
-
-
-async def _behind(pieces: AsyncIterator[bytes], mark: Mark, *, follow: bool) -> AsyncGenerator[Lines, None]:
-    splitter, skipper = Splitter(), Skipper(mark)
-    async with aclosing(cast(AsyncGenerator[bytes, None], pieces)) as source:
-        async for piece in source:
-            found = skipper.rest(splitter.lines(piece))
-            if found:
-                yield found
-            await asyncio.sleep(0)
-    rest = [] if follow else skipper.rest(splitter.rest())
-    if rest:
-        yield rest
