@@ -27,6 +27,7 @@ def said(message: str, *, image: str = "environment:///venv", mounted: str = "")
         PYTHON,
         "bash: line 1: /opt/run.sh: No such file or directory",
         "sh: 1: /opt/run.sh: not found",
+        'exec: "/opt/run.sh": no such file or directory',
     ],
 )
 def test_a_missing_program_comes_with_a_hint(line: str) -> None:

@@ -387,3 +387,18 @@ def test_a_quick_look_at_a_pod_misses_nothing(pod: Object) -> None:
         podstates.restarts(pod),
     )
     assert podstates.digest(pod) == full
+
+
+@pytest.mark.parametrize(
+    ("pod", "never"),
+    [
+        (unplaced(a_pod(), "no room"), True),
+        (waiting(a_pod(), "ContainerCreating"), True),
+        (ended(a_pod(), "no such program", 128, reason="StartError"), True),
+        (ended(a_pod(), code=3), False),
+        (restarted(a_pod()), False),
+    ],
+)
+def test_a_container_has_begun_once_it_came_to_execute_anything(pod: Object, never: bool) -> None:
+    assert podstates.never_began(pod, "node") is never
+    assert not podstates.never_began(pod, "another"), "nobody knows what became of one that is not there"

@@ -114,6 +114,42 @@ def test_the_telling_line_is_found(message: str, wanted: str) -> None:
     assert verdicts.cause(message) == wanted
 
 
+CALLED = 'Traceback (most recent call last):\n  File "/work/main.py", line 2, in <module>\n    import train\n'
+
+
+def unreadable(why: str, *, file: str = "/work/train.py", before: str = "") -> str:
+    return f'{before}  File "{file}", line 7\n    x = = 1\n        ^\n{why}\n'
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        (unreadable("SyntaxError: invalid syntax"), "SyntaxError: invalid syntax (train.py, line 7)"),
+        (
+            unreadable("IndentationError: unexpected indent", before=CALLED) + table(),
+            "IndentationError: unexpected indent (train.py, line 7)",
+        ),
+        (unreadable("TabError: tabs", file="<string>"), "TabError: tabs (<string>, line 7)"),
+        (
+            "".join(f"[rank1]: {line}\n" for line in unreadable("SyntaxError: a").splitlines()),
+            "SyntaxError: a (train.py, line 7)",
+        ),
+        (unreadable("SyntaxError: a") + "bye\n", "SyntaxError: a (train.py, line 7); last line: bye"),
+        (CALLED + "SyntaxError: made by hand\n", "SyntaxError: made by hand"),
+        (unreadable("ValueError: no number"), "ValueError: no number"),
+    ],
+)
+def test_a_program_that_cannot_be_read_is_told_with_file_and_line(message: str, wanted: str) -> None:
+    assert verdicts.cause(message) == wanted
+
+
+def test_file_and_line_that_were_put_first_are_not_lost_where_the_cut_goes_through_the_picture() -> None:
+    told = "SyntaxError: invalid syntax (train.py, line 7)"
+    rest = f"x = = 1\nSyntaxError: invalid syntax\n{table()}"
+    assert verdicts.cause(f"{told}\n{verdicts.GAP}\n{table()}") == told
+    assert verdicts.cause(f"{told}\n{verdicts.GAP}\n{rest}") == told
+
+
 HANDLED = "Traceback (most recent call last):\nValueError: old, handled\n"
 
 

@@ -21,6 +21,11 @@ _CLASS: Final = (
 _EXCEPTION: Final = re.compile(rf"^{_CLASS}(?:: .*|:)?$")
 _MEMBER: Final = re.compile(rf"^\s*\|\s+(?={_CLASS}(?::|$))")
 """How the interpreter draws one exception of a group."""
+_UNREADABLE: Final = re.compile(r"^(?:SyntaxError|IndentationError|TabError)\b")
+_PLACE: Final = re.compile(r'^(?:\|\s+)?File "(?:[^"]*/)?([^"/]+)", line (\d+)$')
+"""Where a program cannot be read; lines of a call go on with `, in main`."""
+_PICTURE: Final = 8
+"""How many lines there may be between the two, with those of a second process."""
 _ECHOES: Final = re.compile(
     r"ChildFailedError|SignalException|DistBackendError|RendezvousConnectionError|RendezvousClosedError"
     r"|[Cc]onnection (?:closed|reset|refused|was)|[Bb]roken pipe|Socket Timeout|Abort"
@@ -65,9 +70,13 @@ def cause(message: str) -> str:
 
 
 def telling_line(text: str) -> str:
-    """The line of a long text that names the cause, as it stands there; empty where none is known to."""
-    found = _exception_line(_lines(text)) or _tool(_lines(text))
-    return found if found in text else ""
+    """The line of a long text that names the cause, as it stands there; empty where none is known to.
+
+    Only what stands above it, and would be lost, is added: where a program cannot be read.
+    """
+    lines = _lines(text)
+    found = _exception_line(lines) or _tool(lines)
+    return _located(found, lines) if found in text else ""
 
 
 def telling(message: str) -> str:
@@ -117,12 +126,25 @@ def _exception(lines: Sequence[str]) -> str:
     place = len(lines) - 1 - lines[::-1].index(found)
     after = takewhile(lambda line: not _TRAILER.search(line) and not is_echo(line), lines[place + 1 :])
     last = next(_worded(list(after)), "")
-    both = f"{found}; last line: {last}"
-    return both if last and len(both) <= LONGEST and not _is_progress(last, lines) else found
+    located = _located(found, lines)
+    both = f"{located}; last line: {last}"
+    return both if last and len(both) <= LONGEST and not _is_progress(last, lines) else located
 
 
 def _exception_line(lines: Sequence[str]) -> str:
     return _last(lines, lambda line: bool(_EXCEPTION.match(line)) and not is_echo(line))
+
+
+def _located(found: str, lines: Sequence[str]) -> str:
+    """With file and line, where they stand above an exception only; `tails` may have put both first."""
+    if not _UNREADABLE.match(found):
+        return found
+    at = len(lines) - 1 - lines[::-1].index(found)
+    above = reversed(lines[max(0, at - _PICTURE) : at])
+    place = next((place for line in above if (place := _PLACE.match(line))), None)
+    if place:
+        return f"{found} ({place[1]}, line {place[2]})"
+    return lines[0] if lines[0].startswith(f"{found} (") else found
 
 
 def _is_progress(line: str, lines: Sequence[str]) -> bool:

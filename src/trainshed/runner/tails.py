@@ -52,7 +52,7 @@ def tail(block: bytes) -> str:
     shown = Renderer().render(block).decode(errors="replace")
     kept = _last_lines(shown, MOST_TAIL)
     first = verdicts.telling_line(shown)
-    if not first or first in kept or len(first.encode()) > MOST_TAIL // 2:
+    if not first or verdicts.telling_line(kept) == first or len(first.encode()) > MOST_TAIL // 2:
         return kept
     above = f"{first}\n{verdicts.GAP}\n"
     return above + _last_lines(shown, MOST_TAIL - len(above.encode()))

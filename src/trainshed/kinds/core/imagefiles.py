@@ -15,21 +15,24 @@ _STATUSES: Final = ("containerStatuses", "initContainerStatuses")
 _HINT: Final = "the image's own files are not here: see contents under [images] in docs/processes.md"
 _MISSING: Final = re.compile(
     r"can't open file '(?P<python>/[^']+)': \[Errno 2\]|: (?P<shell>/[^\s:]+): (?:No such file|not found)"
+    r'|exec: "(?P<agent>/[^"]+)": no such file'
 )
-"""Words of Python, and of shells, for a program that is not there."""
+"""Words of Python, of shells, and of the agent for a command, where a program is not there."""
 
 
 def hint(pod: Object, container: str, words: str) -> str:
     """What to do about a missing program; empty for one of a volume or /tmp, or in a pulled image."""
     found = _MISSING.search(words)
-    if found is None or not _runs_here(pod, container):
+    if found is None or not environment(pod, container):
         return ""
-    path = found["python"] or found["shell"]
+    path = found["python"] or found["shell"] or found["agent"]
     return "" if any(_is_in(path, folder) for folder in ("/tmp", *_volumes(pod, container))) else _HINT
 
 
-def _runs_here(pod: Object, container: str) -> bool:
-    return any(text(status, "imageID").startswith(SCHEME) for status in _named(pod, "status", container))
+def environment(pod: Object, container: str) -> str:
+    """The folder that a container's image stands for; empty where the image was pulled."""
+    found = (text(status, "imageID") for status in _named(pod, "status", container))
+    return next((image.removeprefix(SCHEME) for image in found if image.startswith(SCHEME)), "")
 
 
 def _volumes(pod: Object, container: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from trainshed.kinds.core import imagefiles
+from trainshed.kinds.core import extras, imagefiles
 from trainshed.kinds.core.heartbeats import NODE_NOT_READY, STARTABLE
 from trainshed.kinds.reading import entries, mapping, number
 from trainshed.kube import ages, conditions, verdicts
@@ -16,6 +16,8 @@ from trainshed.kube.objects import Object, dig, text
 _STARTING = ("ContainerCreating", "PodInitializing")
 """Waiting that is part of every start, unless the agent adds what it is waiting for."""
 _CRASHED = "CrashLoopBackOff"
+_UNSTARTED = ("StartError", "ContainerCannotRun")
+"""Reasons of an end without a beginning."""
 
 
 class Ended(NamedTuple):
@@ -107,17 +109,21 @@ def _ended(pod: Object, status: Object, end: Object, *, is_init: bool) -> Ended:
 
 
 def _how(end: Object, pod: Object, container: str) -> str:
-    reason, code, message = text(end, "reason"), number(end, "exitCode") or 0, text(end, "message")
-    if reason == "OOMKilled":
+    if text(end, "reason") == "OOMKilled":
         limit = _memory_limit(pod, container)
         return f"ran out of memory (limit {limit})" if limit else "ran out of memory"
-    if reason in ("StartError", "ContainerCannotRun"):
+    said = _said(end)
+    hint = imagefiles.hint(pod, container, said) or extras.hint(pod, container, said)
+    return f"{said} ({hint})" if hint else said
+
+
+def _said(end: Object) -> str:
+    reason, code, message = text(end, "reason"), number(end, "exitCode") or 0, text(end, "message")
+    if reason in _UNSTARTED:
         return f"could not start: {verdicts.cause(message) or reason}"
     number_of_signal = number(end, "signal") or (code - 128 if 128 < code < 160 else 0)
-    said = f"was killed by {_signal(number_of_signal)}" if number_of_signal else f"exited {code}"
-    why = _why(message, is_killed=bool(number_of_signal))
-    hint = imagefiles.hint(pod, container, why)
-    return f"{said}{why} ({hint})" if hint else f"{said}{why}"
+    how = f"was killed by {_signal(number_of_signal)}" if number_of_signal else f"exited {code}"
+    return f"{how}{_why(message, is_killed=bool(number_of_signal))}"
 
 
 def _why(message: str, *, is_killed: bool) -> str:
@@ -172,6 +178,19 @@ def is_starting(pod: Object) -> bool:
     """Whether a pod has its node, and its work has yet to begin."""
     is_placed = bool(text(pod, "spec", "nodeName")) and not text(pod, "metadata", "deletionTimestamp")
     return is_placed and text(pod, "status", "phase") in ("", "Pending")
+
+
+def never_began(pod: Object, container: str) -> bool:
+    """Whether the pod has such a container, and none of its runs came to execute anything."""
+    mine = [status for status in _statuses(pod) if text(status, "name") == container]
+    states = [mapping(status, key) for status in mine for key in ("state", "lastState")]
+    return bool(_spec_of(pod, container)) and not any(map(_has_begun, states))
+
+
+def _has_begun(state: Object) -> bool:
+    return "running" in state or (
+        "terminated" in state and text(state, "terminated", "reason") not in _UNSTARTED
+    )
 
 
 def going_before(pod: Object) -> GoingBefore | None:
