@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.jobs.builders import a_runtime, a_shell
 from tests.jobs.test_recovery import eventually
 from tests.jobs.test_v1_walk import a_pytorchjob
 from tests.whole import EXAMPLES, Ran, Whole
@@ -95,6 +96,44 @@ def test_one_bad_document_hides_no_other(shed: Whole, tmp_path: Path) -> None:
     assert "Hint: did you mean ConfigMap of v1?" in told
     assert "it is not YAML: line " in told
     assert 'tfjob.kubeflow.org/0-bad: admission webhook "validator.tfjob' in told
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"numNodes": 2}, 'spec.numNodes: there is no such field; did you mean "spec.trainer.numNodes"?'),
+        (
+            {"trainer": {"env": [{"name": "A", "valueFrom": {"fieldReff": {}}}]}},
+            'spec.trainer.env[0].valueFrom.fieldReff: there is no such field; did you mean "fieldRef"?',
+        ),
+        (
+            {"trainer": {"numNodez": 2, "command": "python train.py"}},
+            'spec.trainer.numNodez: there is no such field; did you mean "numNodes"?; spec.trainer.command: '
+            'must be of type array: "string"; write it as a list, such as ["python", "train.py"].',
+        ),
+        (
+            {"runtimeRef": {"name": "torch-distribted"}},
+            'there is no ClusterTrainingRuntime "torch-distribted"; did you mean "torch-distributed"? Hint: ',
+        ),
+    ],
+)
+def test_a_refused_trainjob_is_told_what_was_probably_meant_as_in_a_preview(
+    shed: Whole, name: str, changes: Object, said: str
+) -> None:
+    good = a_shell(name, "true")
+    job = {**good, "spec": {**good["spec"], **changes}}
+    ran = apply(shed, "-f", "-", stdin=job)
+    assert (ran.code, ran.out) == (1, "")
+    [line] = ran.err.splitlines()
+    assert line.startswith(f"Error: standard input: trainjob.trainer.kubeflow.org/{name}: {said}"), line
+
+
+def test_a_refused_runtime_is_told_what_was_probably_meant(shed: Whole, name: str) -> None:
+    runtime = a_runtime(name)
+    runtime["spec"]["mlpolicy"] = runtime["spec"].pop("mlPolicy")
+    ran = apply(shed, "-f", "-", stdin=runtime)
+    assert ran.code == 1
+    assert ran.err.endswith(': spec.mlpolicy: there is no such field; did you mean "mlPolicy"?\n')
 
 
 def test_a_later_mpijob_is_told_to_be_converted(shed: Whole) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.jobs.builders import a_runtime, a_shell
 from tests.jobs.terminal import Terminal
 from tests.jobs.test_recovery import eventually
+from tests.jobs.test_v1_walk import a_pytorchjob
 from tests.whole import EXAMPLES, Whole
 from trainshed.jobs.summary import INDEX, JOBSET_NAME
 
@@ -222,6 +223,21 @@ def test_ctrl_c_stops_the_job_cleanly(shed: Whole, tmp_path: Path) -> None:
     assert "stopped" not in [job["metadata"]["name"] for job in shed.list("trainjobs")]
 
 
+def test_ctrl_c_promises_no_lines_of_a_job_that_wrote_none(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text("import time\ntime.sleep(600)")
+    words = [sys.executable, "-m", "trainshed", "run", "long.py", "--name", "quiet"]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=shed.environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    while process.stderr.readline() != "running: 1 pod\n":
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == "stopping quiet\nstopped and deleted quiet\n"
+
+
 def a_full_pipe() -> tuple[int, int]:
     """Who writes to it waits until somebody reads."""
     reading, writing = os.pipe()
@@ -406,6 +422,17 @@ def test_preview_refuses_what_the_server_refuses(shed: Whole, tmp_path: Path) ->
         assert ran.code == 1, ran
         assert said in ran.err
         assert shed.run("kubectl", "apply", "--dry-run=server", "-f", str(file)).code == 1
+
+
+def test_preview_leads_from_a_v1_job_to_its_conversion(shed: Whole, tmp_path: Path) -> None:
+    (tmp_path / "old job.json").write_text(json.dumps(a_pytorchjob("old", "true")))
+    ran = shed.trainshed("preview", "-f", "old job.json", cwd=tmp_path)
+    assert ran.code == 2
+    said, _, hint = ran.err.strip().partition(" Hint: make a TrainJob of it first: ")
+    assert said == "Error: there is no TrainJob in what was given: PyTorchJob is an older kind."
+    shown = shed.run("sh", "-c", hint.removesuffix("."), cwd=tmp_path)
+    assert shown.code == 0, shown
+    assert "replicatedJobs" in shown.out
 
 
 def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:

@@ -132,6 +132,41 @@ def test_who_follows_a_job_gets_each_line_once_though_the_server_was_killed(
     assert [line for line in said if line.isdigit()] == ["1", "2", "3", "4", "5", "6"]
 
 
+def test_who_follows_a_job_is_told_that_all_was_stopped_and_what_became_of_it(
+    own: Whole, tmp_path: Path
+) -> None:
+    (tmp_path / "long.py").write_text("import time\nprint('up', flush=True)\ntime.sleep(600)")
+    words = [sys.executable, "-m", "trainshed", "run", "long.py", "--name", "followed"]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=own.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "[0] up\n"
+    assert own.trainshed("down").code == 0
+    _, said = process.communicate(timeout=SECONDS)
+    assert process.returncode == 3
+    assert "will resume" not in said
+    told = said.splitlines()[-1]
+    fate = "and the pods of followed with it: the job fails by that unless it may be tried again"
+    assert told.startswith(f"Error: the control plane was stopped, {fate}. Hint: start it again with ")
+    assert "logs followed" in told
+    own.up()
+    own.finish("followed", "Failed")
+    assert "up\n" in own.trainshed("logs", "followed").out
+
+
+def test_who_follows_a_job_that_waits_is_told_that_it_is_kept_when_all_was_stopped(own: Whole) -> None:
+    own.apply(a_shell("waits", "true", resourcesPerNode={"limits": {"nvidia.com/gpu": "64"}}))
+    words = [sys.executable, "-m", "trainshed", "logs", "-f", "waits"]
+    process = subprocess.Popen(words, env=own.environment, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert "waiting: needs nvidia.com/gpu 64" in process.stderr.readline()
+    assert own.trainshed("down").code == 0
+    _, said = process.communicate(timeout=SECONDS)
+    assert process.returncode == 3
+    assert said.startswith("Error: the control plane was stopped before waits ran: it is kept, and ")
+
+
 @pytest.mark.parametrize("options", [["-p"], ["--attempt", "0"]])
 def test_a_run_that_is_over_is_not_followed(shed: Whole, name: str, options: list[str]) -> None:
     refused = shed.trainshed("logs", "-f", *options, name)

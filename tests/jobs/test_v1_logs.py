@@ -42,11 +42,13 @@ def test_lines_of_a_job_that_took_its_pods_away_are_read_with_and_without_follow
     shed.kubectl("delete", "pytorchjob", name)
 
 
-def test_lines_of_a_job_that_waits_come_with_what_it_waits_for(shed: Whole, name: str) -> None:
+def test_a_job_that_waits_has_no_lines_yet_and_says_what_it_waits_for(shed: Whole, name: str) -> None:
     greedy = a_script("true", resources={"limits": {"nvidia.com/gpu": 64}})
     shed.apply(a_job("PyTorchJob", name, Master=greedy))
     eventually(lambda: "Waiting" in shed.trainshed("get", name).out, "it waits")
     told = shed.trainshed("logs", name)
-    assert told.out == ""
-    assert told.err.startswith(f"pytorchjob/{name}: waiting: needs nvidia.com/gpu 64"), told
+    assert (told.code, told.out) == (1, "")
+    words = f'Error: there are no lines of PyTorchJob "{name}" yet: waiting: needs nvidia.com/gpu 64'
+    [line] = told.err.splitlines()
+    assert line.startswith(words), told
     shed.kubectl("delete", "pytorchjob", name)

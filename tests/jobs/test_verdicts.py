@@ -59,6 +59,26 @@ def test_a_command_that_does_not_exist_is_named(shed: Whole, name: str) -> None:
     assert "no-such-program" in message(shed, name, "Failed")
 
 
+@pytest.mark.parametrize("policy", ["Never", "OnFailure"])
+def test_a_job_that_never_started_has_no_lines_and_says_why(shed: Whole, name: str, policy: str) -> None:
+    """Whether its pod stays or goes with its last retry."""
+    shed.apply(a_runtime(policy.lower(), backoffLimit=0, pod={"restartPolicy": policy}))
+    shed.apply(a_trainjob(name, "no-such-program", runtime=policy.lower()))
+    message(shed, name, "Failed")
+    ran = shed.trainshed("logs", name)
+    assert (ran.code, ran.out) == (1, "")
+    [line] = ran.err.splitlines()
+    why = 'rank 0 of 1 could not start: exec: "no-such-program": executable file not found'
+    assert line.startswith(f'Error: there are no lines of TrainJob "{name}": {why}'), line
+
+
+def test_a_job_whose_program_said_nothing_has_a_log_that_is_empty(shed: Whole, name: str) -> None:
+    shed.apply(a_shell(name, "exit 3", runtime="strict"))
+    message(shed, name, "Failed")
+    ran = shed.trainshed("logs", name)
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
 def test_a_missing_gpu_is_said(shed: Whole, name: str) -> None:
     amounts = {"requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"}}
     shed.apply(a_shell(name, "true", resourcesPerNode=amounts))
@@ -78,6 +98,9 @@ def test_an_image_that_no_registry_could_have_is_said(shed: Whole, name: str) ->
 def test_a_missing_configmap_is_said(shed: Whole, name: str) -> None:
     shed.apply(with_volume(a_shell(name, "true"), {"configMap": {"name": "absent"}}))
     assert 'configmap "absent" not found' in message(shed, name, "Waiting")
+    [line] = shed.trainshed("logs", name).err.splitlines()
+    assert line.startswith(f'Error: there are no lines of TrainJob "{name}" yet: waiting: ')
+    assert 'configmap "absent" not found' in line
     shed.kubectl("delete", "trainjob", name)
 
 

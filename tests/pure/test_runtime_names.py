@@ -29,5 +29,10 @@ def test_nothing_is_suggested_where_nothing_is_near() -> None:
     assert runtimes.suggestion("ClusterTrainingRuntime", "zzz", KNOWN) == ""
 
 
+def test_a_runtime_that_is_there_is_not_absent() -> None:
+    assert runtimes.absence("TrainingRuntime", "mine", KNOWN) == ""
+    assert runtimes.absence("TrainingRuntime", "zzz", KNOWN) == 'there is no TrainingRuntime "zzz"'
+
+
 def test_what_ships_is_known_by_name() -> None:
     assert "torch-distributed" in runtimes.named(runtimes.shipped())["ClusterTrainingRuntime"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,13 +14,18 @@ import typer
 from trainshed.cli import invocation, starting, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
-from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, WRONG_USAGE, Trouble
+from trainshed.kube.objects import Object, text
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
     from trainshed.client.requests import Validation
     from trainshed.jobs.applying import How, Outcome
     from trainshed.jobs.manifests import Document, Parsed
+    from trainshed.kube.faults import Fault
+
+
+_TRAINER = "trainer.kubeflow.org/"
 
 
 class Strictness(enum.StrEnum):
@@ -80,7 +87,8 @@ def apply(
     from trainshed.jobs.applying import How
 
     how = How(where.namespace, dry_run, force, _validation(validate))
-    refused = target.perform(where, lambda client: _apply(client, readable(found), how))
+    cache = where.folder.cache
+    refused = target.perform(where, lambda client: _apply(client, readable(found), how, cache))
     if refused + unreadable(found):
         raise typer.Exit(FAILED)
 
@@ -124,7 +132,7 @@ def tell(outcome: Outcome, origin: str) -> None:
         complain(f"{origin}: {outcome.name}: {outcome.why}", outcome.hint)
 
 
-async def _apply(client: Client, documents: Sequence[Document], how: How) -> int:
+async def _apply(client: Client, documents: Sequence[Document], how: How, cache: Path) -> int:
     """Apply one after the other; how many were refused."""
     from trainshed.jobs import applying
 
@@ -133,16 +141,52 @@ async def _apply(client: Client, documents: Sequence[Document], how: How) -> int
         if how.validation == "Warn":
             for repeated in document.repeated:
                 print(f"Warning: {document.origin}: {repeated}; the last one counts", file=sys.stderr)
-        outcome = await applier.apply(document)
+        outcome = await _explained(await applier.apply(document), document.object, client, cache)
         tell(outcome, document.origin)
         refused += not outcome.verb
     return refused
 
 
+async def _explained(outcome: Outcome, obj: Object, client: Client, cache: Path) -> Outcome:
+    """A refused TrainJob or runtime with what was probably meant, in the words of a preview."""
+    if outcome.fault is None or not text(obj, "apiVersion").startswith(_TRAINER):
+        return outcome
+    if said := _reworded(outcome.fault, obj, cache):
+        return replace(outcome, why=said)
+    if said := await _no_runtime(outcome.fault, obj, client):
+        return replace(outcome, why=said, hint=f"see {PROGRAM} runtimes{PLACE}")
+    return outcome
+
+
+def _reworded(fault: Fault, obj: Object, cache: Path) -> str:
+    # Imported here: the schemas are large, and needed only for what is refused.
+    from trainshed.controllers.trainjob import shapes
+    from trainshed.jobs import refusals
+    from trainshed.kinds.schemas import Schemas
+
+    _, lints = shapes.checked(obj, shapes.kinds(Schemas.load(cache)))
+    return refusals.reworded(fault.message, lints)
+
+
+async def _no_runtime(fault: Fault, obj: Object, client: Client) -> str:
+    from trainshed.jobs import runtimes
+    from trainshed.kube import faults
+
+    name = text(obj, "spec", "runtimeRef", "name")
+    if not isinstance(fault, faults.Forbidden) or f'"{name}" not found' not in fault.message:
+        return ""
+    kind = text(obj, "spec", "runtimeRef", "kind") or runtimes.CLUSTER
+    place = text(obj, "metadata", "namespace") or client.namespace
+    try:
+        return runtimes.absence(kind, name, runtimes.named(await runtimes.fetch(client, place)))
+    except faults.Fault:  # who may apply a job may not be allowed to see them
+        return ""
+
+
 def complain(message: str, hint: str = "") -> None:
     said = message.rstrip(".")
     hinted = f" Hint: {invocation.completed(hint)}{'' if hint.endswith('?') else '.'}" if hint else ""
-    print(f"Error: {said}.{hinted}", file=sys.stderr, flush=True)
+    print(f"Error: {said}{'' if said.endswith('?') else '.'}{hinted}", file=sys.stderr, flush=True)
 
 
 def _validation(chosen: Strictness) -> Validation:

@@ -9,8 +9,11 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from trainshed.cli import console, invocation
+from trainshed.cli import shutdown as stopping
+from trainshed.cli.shutdown import Shutdown
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.client.requests import Delete, LogOptions
@@ -26,6 +29,8 @@ INTERRUPTED = 130
 STOP_SECONDS = 60.0
 PATIENCE_SECONDS = 3.0
 """So long nobody wonders whether anything happens."""
+LOOK_SECONDS = 0.5
+"""Between two looks whether there is still somebody who could tell."""
 _LACKING = re.compile("waiting: (needs |no node (has|fits its node))")
 """Words of the scheduler for what will not change by waiting."""
 _QUESTION = "Stop the job? [y]es, [n]o, [d]etach (Ctrl-C again stops it): "
@@ -53,6 +58,7 @@ class _Said:
     restart: str = ""
     remedy: str = ""
     """What to say of a job that waits for what there is not; empty once said."""
+    has_run: bool = False
 
 
 async def to_the_end(
@@ -63,20 +69,22 @@ async def to_the_end(
     remove: bool = False,
     owned: bool = True,
     remedy: str = "",
-    afterwards: str = "",
+    afterwards: Callable[[], str] | None = None,
     kind: JobKind = TRAINJOB,
     options: LogOptions = following.ALL_LINES,
     begin: Callable[[], Awaitable[str]] | None = None,
+    shutdown: Shutdown | None = None,
 ) -> int:
     """Print what happens until the job has ended; its exit code.
 
     Ctrl-C asks once, then stops the job; one that is not `owned` by this command goes on without it. That
     holds while the job begins, too: `begin` makes it, and its answer is the first news. Where that takes long
     it is broken off.
-    The `remedy` is for a job that needs what there is not, however long it waits; `afterwards` is said of one
-    that was stopped.
+    The `remedy` is for a job that needs what there is not, however long it waits; what `afterwards` answers
+    is said of one that was stopped. Raises `Trouble` where the `shutdown` tells that everything was stopped.
     """
-    with _ctrl_c(owned) as wish:
+    said = _Said(remedy=remedy)
+    with _ctrl_c(owned) as wish, stopping.alone_told(shutdown):
         if begin is not None:
             making = asyncio.ensure_future(begin())
             if not await _is_made(making, name, wish):
@@ -85,7 +93,7 @@ async def to_the_end(
             await wish.quiet.wait()
             console.say(news)
         stream = following.follow(client, name, client.namespace, rank=rank, kind=kind, wish=options)
-        code = await _print_all(stream, kind.address(name), wish, _Said(remedy=remedy))
+        code = await _print_all(_until(stream, wish, shutdown), kind.address(name), said)
     if wish.outcome == "detach":
         console.say_follow(name)
         return 0
@@ -93,6 +101,8 @@ async def to_the_end(
         return INTERRUPTED
     if wish.outcome == "stop":
         return await _interrupt(client, name, afterwards)
+    if code is None:
+        raise stopping.told(kind.address(name), has_run=said.has_run)
     if remove:
         await _delete(client, name, "deleting")
     return code
@@ -137,20 +147,24 @@ def _has_begun(making: asyncio.Future[str], name: str) -> bool:
     return False
 
 
-async def _print_all(stream: AsyncGenerator[Heard, None], name: str, wish: _Wish, said: _Said) -> int:
-    async for heard in _until(stream, wish):
+async def _print_all(stream: AsyncIterator[Heard], name: str, said: _Said) -> int | None:
+    """The exit code; None where the job had not ended."""
+    async for heard in stream:
         if isinstance(heard, Lines):
+            said.has_run = True
             console.lines(heard.source.label, heard.source.rank, heard.texts)
         elif isinstance(heard, News):
             _say_news(heard, said)
         else:
             console.flush()
             return say_end(name, heard.summary)
-    return INTERRUPTED
+    return None
 
 
-async def _until(stream: AsyncGenerator[Heard, None], wish: _Wish) -> AsyncIterator[Heard]:
-    """The stream, until Ctrl-C decided otherwise. Lines are flushed whenever there is a pause."""
+async def _until(
+    stream: AsyncGenerator[Heard, None], wish: _Wish, shutdown: Shutdown | None
+) -> AsyncIterator[Heard]:
+    """The stream, until Ctrl-C decided otherwise or all is stopped. Lines are flushed at each pause."""
     changed = asyncio.ensure_future(wish.changed.wait())
     getting: asyncio.Future[Heard] | None = None
     try:
@@ -160,7 +174,7 @@ async def _until(stream: AsyncGenerator[Heard, None], wish: _Wish) -> AsyncItera
                 await asyncio.sleep(0)
             if not getting.done():
                 console.flush()
-                await asyncio.wait((getting, changed), return_when=asyncio.FIRST_COMPLETED)
+                await _pause(getting, changed, shutdown)
             if not getting.done():
                 return
             heard = getting.result()
@@ -178,8 +192,20 @@ async def _until(stream: AsyncGenerator[Heard, None], wish: _Wish) -> AsyncItera
         await stream.aclose()
 
 
+async def _pause(
+    getting: asyncio.Future[Heard], changed: asyncio.Future[Literal[True]], shutdown: Shutdown | None
+) -> None:
+    """Until there is something, or nothing can come any more."""
+    seconds = LOOK_SECONDS if shutdown else None
+    while not (getting.done() or changed.done()):
+        await asyncio.wait((getting, changed), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if shutdown and shutdown.is_over:
+            return
+
+
 def _say_news(news: News, said: _Said) -> None:
     """Tell what changed, each thing once."""
+    said.has_run = said.has_run or news.ready > 0
     text = news.summary.message
     if news.summary.state == "Running":
         all_run = news.pods and news.ready == news.pods
@@ -276,9 +302,10 @@ def _decide(wish: _Wish, outcome: str) -> None:
     wish.quiet.set()
 
 
-async def _interrupt(client: Client, name: str, afterwards: str) -> int:
+async def _interrupt(client: Client, name: str, afterwards: Callable[[], str] | None) -> int:
     if await _delete(client, name, "stopping"):
-        console.say(f"stopped and deleted {name}{'; ' if afterwards else ''}{afterwards}")
+        more = afterwards() if afterwards else ""
+        console.say(f"stopped and deleted {name}{'; ' if more else ''}{more}")
     return INTERRUPTED
 
 

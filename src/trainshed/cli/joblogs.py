@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainshed.cli import console, target
+from trainshed.cli import console, shutdown, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, Trouble
 from trainshed.jobs import summary
+from trainshed.kinds.core import podstates
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from trainshed.cli.shutdown import Shutdown
     from trainshed.client.client import Client
     from trainshed.client.requests import LogOptions
     from trainshed.jobs.jobkinds import Member
@@ -115,12 +117,21 @@ def _print_kept(
     if not found:
         begun = _begun(_job(where, one))
         there = keptlogs.attempts(where.folder.root / "logs", where.namespace or "default", one.name, begun)
-        why = "" if there else summary.summarize(target.perform(where, one.get)).verdict
-        kept = f" as asked for; kept are attempts {', '.join(map(str, there))}" if there else " yet"
-        kept += f": {why}" if why else ""
-        hint = f"see what it does with {PROGRAM} describe {one.address}{PLACE}"
-        raise Trouble(f'there are no lines of {one.kind.kind} "{one.name}"{kept}', hint, FAILED)
+        if there:
+            raise _lineless(one, f" as asked for; kept are attempts {', '.join(map(str, there))}")
+    if not any(kept.containers() for kept in found):  # none of them has ever begun
+        raise _lineless(one, _why_none(summary.summarize(target.perform(where, one.get))))
     _show(found, one, options)
+
+
+def _lineless(one: Reference, more: str) -> Trouble:
+    hint = f"see what it does with {PROGRAM} describe {one.address}{PLACE}"
+    return Trouble(f'there are no lines of {one.kind.kind} "{one.name}"{more}', hint, FAILED)
+
+
+def _why_none(state: Summary) -> str:
+    yet = "" if state.is_finished else " yet"
+    return f"{yet}: {state.verdict}" if state.verdict else yet
 
 
 def _refuse_rank(one: Reference, rank: int | None, others: list[Kept]) -> None:
@@ -167,7 +178,8 @@ def _follow(where: Target, one: Reference, rank: int | None, options: LogOptions
 
     ended = target.perform(where, lambda client: _ended(client, one)) if where.is_embedded else None
     if ended is None or not _is_silent(where, one):
-        return target.perform(where, lambda client: _follow_pods(client, one, rank, options))
+        stop = shutdown.of(where)
+        return target.perform(where, lambda client: _follow_pods(client, one, rank, options, stop))
     # Nobody can be asked for the lines any more; whoever follows wants to read them all the same.
     if found := _kept(where, one, (rank, None)):
         _show(found, one, options)
@@ -184,12 +196,14 @@ async def _ended(client: Client, one: Reference) -> Summary | None:
     return (await belongings.fetch_for(client, one)).summary(job)
 
 
-async def _follow_pods(client: Client, one: Reference, rank: int | None, options: LogOptions) -> int:
+async def _follow_pods(
+    client: Client, one: Reference, rank: int | None, options: LogOptions, stop: Shutdown | None
+) -> int:
     from trainshed.cli import following
 
     await one.get(client)
     return await following.to_the_end(
-        client, one.name, rank=rank, owned=False, kind=one.kind, options=options
+        client, one.name, rank=rank, owned=False, kind=one.kind, options=options, shutdown=stop
     )
 
 
@@ -199,11 +213,9 @@ async def _print_all(client: Client, one: Reference, rank: int | None, options: 
     job = await one.get(client)
     found = (await client.list("pods", client.namespace, one.pods)).items
     pods = [(jobkinds.member(one.kind, pod, job), pod) for pod in jobkinds.in_order(one.kind, found, job)]
-    chosen = [(member, pod) for member, pod in pods if rank in (None, member.rank)]
-    if not chosen:
-        there = ", ".join(str(member.rank) for member, _ in pods)
-        raise Trouble(f"{one.address} has no rank {rank}", f"it has {there}", FAILED)
-    state = summary.summarize(job, None, found)
+    chosen, state = _of_rank(one, pods, rank), summary.summarize(job, None, found)
+    if all(podstates.never_began(pod, options.container or member.trainer) for member, pod in chosen):
+        raise _lineless(one, _why_none(state))
     if state.state == "Waiting":
         console.say(f"{one.address}: {state.message}")
     refusals = [await _print_one(client, *each, options, alone=len(chosen) == 1) for each in chosen]
@@ -212,6 +224,16 @@ async def _print_all(client: Client, one: Reference, rank: int | None, options: 
     for (member, _), refusal in zip(chosen, refusals, strict=True):
         if refusal:
             console.say(f"[{member.label}] {refusal}")
+
+
+def _of_rank(
+    one: Reference, pods: list[tuple[Member, Object]], rank: int | None
+) -> list[tuple[Member, Object]]:
+    chosen = [(member, pod) for member, pod in pods if rank in (None, member.rank)]
+    if pods and not chosen:
+        there = ", ".join(str(member.rank) for member, _ in pods)
+        raise Trouble(f"{one.address} has no rank {rank}", f"it has {there}", FAILED)
+    return chosen
 
 
 async def _print_one(

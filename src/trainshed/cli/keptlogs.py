@@ -22,20 +22,29 @@ def find(
     since: datetime | None = None,
 ) -> list[Kept]:
     """What a job's pods left, of the attempt asked for or of its last one."""
-    found = _begun(kept.find(root, namespace, job, rank=rank, attempt=attempt), since)
-    if attempt is None and found:
-        last = max(one.note.attempt for one in found)
-        found = [one for one in found if one.note.attempt == last]
-    return found
+    there = [one for one in _own(root, namespace, job, since) if rank in (None, one.note.index)]
+    if attempt is None:
+        attempt = max((one.note.attempt for one in there), default=0)
+    return [one for one in there if one.note.attempt == attempt]
 
 
 def attempts(root: Path, namespace: str, job: str, since: datetime | None = None) -> list[int]:
-    return sorted({one.note.attempt for one in _begun(kept.find(root, namespace, job), since)})
+    return sorted({one.note.attempt for one in _own(root, namespace, job, since)})
 
 
-def _begun(found: list[Kept], since: datetime | None) -> list[Kept]:
-    """Without what a former job of the name left."""
-    return [one for one in found if since is None or one.note.started is None or one.note.started >= since]
+def _own(root: Path, namespace: str, job: str, since: datetime | None) -> list[Kept]:
+    """Without what former jobs of the name left. Times in objects are whole seconds: they do not suffice."""
+    found = [one for one in kept.find(root, namespace, job) if _is_since(one, since)]
+    return [one for one in found if one.note.owner == found[-1].note.owner]
+
+
+def _is_since(one: Kept, since: datetime | None) -> bool:
+    return since is None or one.note.started is None or one.note.started >= since
+
+
+def has_lines(found: list[Kept]) -> bool:
+    """Whether any container wrote any: there is a file for each that has begun."""
+    return any(file.stat().st_size for one in found for file in one.folder.glob("*/*"))
 
 
 def show(found: list[Kept], container: str, wish: reading.Wish, trainer: str = TRAINER) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -44,7 +45,7 @@ def preview(
     documents = [document for file in files for document in _documents(file)]
     jobs = [document for document in documents if document.get("kind") == "TrainJob"]
     if not jobs:
-        raise Trouble("there is no TrainJob in what was given", "name its manifest with -f", WRONG_USAGE)
+        raise _no_job(documents, files)
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     shown = _shown(jobs, documents, where)
     if form is Format.table:
@@ -66,6 +67,17 @@ def _documents(file: Path) -> list[Object]:
     for origin, repeated in {(one.origin, repeated): None for one in found for repeated in one.repeated}:
         print(f"warning: {origin}: {repeated}; the last one counts", file=sys.stderr)
     return [one.object for one in found]
+
+
+def _no_job(documents: Sequence[Object], files: Sequence[Path]) -> Trouble:
+    from trainshed.jobs.converting import converting
+
+    said, hint = "there is no TrainJob in what was given", "name its manifest with -f"
+    if family := next(filter(None, map(converting.family_of, documents)), None):
+        said += f": {family.kind} is an older kind"
+        given = " ".join(shlex.quote(str(file)) for file in files)
+        hint = f"make a TrainJob of it first: {PROGRAM} convert {given} | {PROGRAM} preview -f -{PLACE}"
+    return Trouble(said, hint, WRONG_USAGE)
 
 
 def _shown(jobs: Sequence[Object], documents: Sequence[Object], where: Target) -> list[Preview]:
@@ -117,8 +129,7 @@ def _runtime(job: Object, documents: Sequence[Object], where: Target) -> Object:
         hint = "give its manifest with another -f, or start Trainshed where it is stored"
     found = _called(stored, *ref)
     if found is None:
-        near = runtimes.suggestion(*ref, runtimes.named([*given, *stored]))
-        raise Trouble(f'there is no {ref[0]} "{ref[1]}"{"; " + near if near else ""}', hint, FAILED)
+        raise Trouble(runtimes.absence(*ref, runtimes.named([*given, *stored])), hint, FAILED)
     return found
 
 

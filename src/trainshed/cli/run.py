@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from trainshed.cli import console, invocation, starting, target
+from trainshed.cli import console, invocation, shutdown, starting, target
 from trainshed.cli import runoptions as options
 from trainshed.cli.options import DataDir, Verbose
+from trainshed.cli.shutdown import Shutdown
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose import environments
 from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, Trouble
@@ -32,10 +35,12 @@ class _Advice:
 
     lacking: str = ""
     """Of a job that needs what there is not."""
-    stopped: str = ""
-    """Of one that Ctrl-C has stopped."""
+    stopped: Callable[[], str] | None = None
+    """Of one that Ctrl-C has stopped, when it is."""
     alone: str = ""
     """Of one whose nodes may not know of each other."""
+    shutdown: Shutdown | None = None
+    """Tells whether all was stopped under it."""
 
 
 def run(
@@ -66,8 +71,8 @@ def run(
     """Run a script as a distributed job and follow it to its end.
 
     Ends with the exit code of the program that failed, 128 and its number for a signal; with 1 where a job
-    fails for another reason or torchrun did, 130 where Ctrl-C stopped it, after a question, and deleted it;
-    its lines stay.
+    fails for another reason or torchrun did, 3 where everything was stopped meanwhile, 130 where Ctrl-C
+    stopped it, after a question, and deleted it; its lines stay.
     """
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     path = Path(script)
@@ -103,11 +108,21 @@ def run(
 def _advice(where: Target, name: str) -> _Advice:
     if not where.is_embedded:  # a real cluster has nothing of the kind
         return _Advice()
-    space = ("-n", where.namespace) if where.namespace else ()
+    began = datetime.now(UTC).replace(microsecond=0)  # notes of logs know the second only
     return _Advice(
         f"run it here all the same with {invocation.command('up', '--relax')}",
-        f"its lines stay: {invocation.command('logs', name, *space)}",
+        lambda: _kept(where, name, began),
+        shutdown=shutdown.of(where),
     )
+
+
+def _kept(where: Target, name: str, began: datetime) -> str:
+    """What there is to read of a job that was deleted; nothing where it wrote nothing."""
+    from trainshed.cli import keptlogs
+
+    root, namespace = where.folder.root / "logs", where.namespace or "default"
+    found = keptlogs.find(root, namespace, name, None, None, since=began)
+    return f"its lines stay: {invocation.command_there('logs', name)}" if keptlogs.has_lines(found) else ""
 
 
 def _suffix() -> str:
@@ -132,6 +147,7 @@ async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool
         remedy=advice.lacking,
         afterwards=advice.stopped,
         begin=begin,
+        shutdown=advice.shutdown,
     )
 
 
@@ -157,11 +173,8 @@ async def _no_runtime(client: Client, wanted: Submission) -> Trouble | None:
 
     name = wanted.runtime or wanted.framework.runtime
     known = runtimes.named(await runtimes.fetch(client, client.namespace))
-    if name in known[runtimes.CLUSTER]:
-        return None
-    near = runtimes.suggestion(runtimes.CLUSTER, name, known)
-    said = f'there is no {runtimes.CLUSTER} "{name}"{"; " + near if near else ""}'
-    return Trouble(said, f"see {PROGRAM} runtimes{PLACE}", FAILED)
+    said = runtimes.absence(runtimes.CLUSTER, name, known)
+    return Trouble(said, f"see {PROGRAM} runtimes{PLACE}", FAILED) if said else None
 
 
 def _described(wanted: Submission) -> str:

@@ -131,6 +131,11 @@ def find_all(folder: DataFolder) -> Found:
     return _found(folder)
 
 
+def is_stopped(folder: DataFolder) -> bool:
+    """Whether server and agent ended as they were told to: one that is killed leaves its note behind."""
+    return not any(folder.note(part.name).exists() for part in (SERVER, AGENT))
+
+
 def _found(folder: DataFolder) -> Found:
     others = {
         part.name: state

@@ -61,6 +61,8 @@ class Outcome:
     """`created`; empty where it was refused."""
     why: str = ""
     hint: str = ""
+    fault: faults.Fault | None = None
+    """The server's refusal, where it was one."""
 
 
 @dataclass(slots=True)
@@ -228,7 +230,7 @@ def _refused(name: str, fault: faults.Fault) -> Outcome:
         return Outcome(
             name, "", f'there is no namespace "{fault.name}"', "apply a Namespace of that name too"
         )
-    return Outcome(name, "", " ".join(str(fault).split()), hint)
+    return Outcome(name, "", " ".join(str(fault).split()), hint, fault)
 
 
 # --- deleting -----------------------------------------------------------------------------------------------

@@ -42,3 +42,11 @@ def suggestion(kind: str, name: str, known: Mapping[str, Sequence[str]]) -> str:
     near = difflib.get_close_matches(name, there, n=1) or [found for found in there if name and name in found]
     listed = " or ".join(f'"{found}"' for found in near[:_MOST_NAMED])
     return f"did you mean {listed}?" if near else ""
+
+
+def absence(kind: str, name: str, known: Mapping[str, Sequence[str]]) -> str:
+    """That there is no such runtime, with what may have been meant; empty where there is."""
+    if name in known.get(kind, ()):
+        return ""
+    near = suggestion(kind, name, known)
+    return f'there is no {kind} "{name}"{"; " + near if near else ""}'

@@ -1,0 +1,48 @@
+"""Which of the lines that pods left belong to a job: names are used again, within a second if need be."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from trainshed.cli import keptlogs
+from trainshed.runner.logs import kept
+from trainshed.runner.logs.kept import PodNote
+
+CREATED = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+
+
+def leave(root: Path, uid: str, owner: str, seconds: float, *, rank: int = 0, attempt: int = 0) -> None:
+    started = CREATED + timedelta(seconds=seconds)
+    note = PodNote(
+        "default", uid, uid, "a", "node", index=rank, attempt=attempt, owner=owner, started=started
+    )
+    kept.write(root, note)
+
+
+def uids(found: list[kept.Kept]) -> list[str]:
+    return [one.note.uid for one in found]
+
+
+def test_a_former_job_of_the_same_second_is_another_one(tmp_path: Path) -> None:
+    leave(tmp_path, "old-0", "first", 0.1, attempt=2)
+    leave(tmp_path, "old-1", "first", 0.2, rank=1, attempt=2)
+    leave(tmp_path, "new-0", "second", 0.7)
+    assert uids(keptlogs.find(tmp_path, "default", "a", None, None, CREATED)) == ["new-0"]
+    assert keptlogs.find(tmp_path, "default", "a", 1, None, CREATED) == []
+    assert keptlogs.attempts(tmp_path, "default", "a", CREATED) == [0]
+
+
+def test_the_last_attempt_is_shown_unless_another_is_asked_for(tmp_path: Path) -> None:
+    for attempt in (0, 1):
+        for rank in (0, 1):
+            leave(tmp_path, f"{attempt}-{rank}", "one", attempt + rank / 10, rank=rank, attempt=attempt)
+    assert uids(keptlogs.find(tmp_path, "default", "a", None, None)) == ["1-0", "1-1"]
+    assert uids(keptlogs.find(tmp_path, "default", "a", 1, 0)) == ["0-1"]
+    assert keptlogs.attempts(tmp_path, "default", "a") == [0, 1]
+
+
+def test_lines_from_before_the_job_are_not_its_own(tmp_path: Path) -> None:
+    leave(tmp_path, "old", "first", -5)
+    assert keptlogs.find(tmp_path, "default", "a", None, None, CREATED) == []
+    assert uids(keptlogs.find(tmp_path, "default", "a", None, None)) == ["old"]
