@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -17,7 +16,9 @@ import psutil
 import pytest
 
 from tests.jobs.builders import a_runtime, a_shell
+from tests.jobs.v1 import a_job, a_script
 from tests.whole import EXAMPLES, Whole
+from trainshed.kube.objects import Object
 
 SECONDS = 100.0
 
@@ -112,13 +113,26 @@ def test_training_goes_on_while_a_part_is_dead(own: Whole, part: str) -> None:
         assert said[:60] == [f"step {number}" for number in range(1, 61)]
 
 
+_TALK = "seq 3; while [ ! -e /tmp/go ]; do sleep 0.1; done; seq 4 6"
+
+
+@pytest.mark.parametrize(
+    ("job", "host"),
+    [
+        (a_shell("followed", _TALK), "followed-node-0-0"),
+        (
+            a_job("PyTorchJob", "followed", {"cleanPodPolicy": "All"}, Master=a_script(_TALK)),
+            "followed-master-0",
+        ),
+    ],
+    ids=["its pods stay", "its pods go"],
+)
 def test_who_follows_a_job_gets_each_line_once_though_the_server_was_killed(
-    own: Whole, tmp_path: Path
+    own: Whole, tmp_path: Path, job: Object, host: str
 ) -> None:
-    script = "seq 3; while [ ! -e /tmp/go ]; do sleep 0.1; done; seq 4 6"
-    own.apply(a_shell("followed", script))
-    own.await_pods("followed")
-    [program] = [min(processes_of("followed-node-0-0", "bash"))]
+    own.apply(job)
+    eventually(lambda: bool(processes_of(host, "bash")), "it runs")
+    [program] = [min(processes_of(host, "bash"))]
     heard, words = tmp_path / "heard", [sys.executable, "-m", "trainshed", "logs", "-f", "followed"]
     with heard.open("w") as file, subprocess.Popen(words, env=own.environment, stdout=file) as follower:
         eventually(lambda: "3\n" in heard.read_text(), "the first lines are heard")
@@ -128,7 +142,7 @@ def test_who_follows_a_job_gets_each_line_once_though_the_server_was_killed(
         eventually(lambda: not is_running(program), "all is said")
         own.up()
         assert follower.wait(SECONDS) == 0
-    said = [line.removeprefix("[0] ") for line in heard.read_text().splitlines()]
+    said = [line.rpartition("] ")[2] for line in heard.read_text().splitlines()]
     assert [line for line in said if line.isdigit()] == ["1", "2", "3", "4", "5", "6"]
 
 
@@ -217,5 +231,6 @@ def test_a_finished_job_goes_after_its_ttl(shed: Whole, name: str) -> None:
     job["spec"]["ttlSecondsAfterFinished"] = 1
     shed.apply(job)
     shed.kubectl("wait", "--for=delete", f"trainjob/{name}", "--timeout=60s")
-    assert not [pod for pod in shed.list("pods") if name in pod["metadata"]["name"]]
-    assert json.loads(shed.kubectl("get", "jobsets", "-o", "json"))["items"] is not None
+    for kind in ("jobset", "job", "pod"):  # what it owned goes after it
+        mine = ("-l", f"jobset.sigs.k8s.io/jobset-name={name}") if kind != "jobset" else (name,)
+        shed.kubectl("wait", "--for=delete", kind, *mine, "--timeout=60s")

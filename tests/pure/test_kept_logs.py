@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from trainshed.cli import keptlogs
+from trainshed.jobs import keptlogs
 from trainshed.runner.logs import kept
 from trainshed.runner.logs.kept import PodNote
 

@@ -193,7 +193,7 @@ def test_a_run_is_read_once_it_runs_and_the_one_before_by_previous() -> None:
     ],
 )
 def test_a_label_tells_lines_apart(role: str, rank: int, container: str, label: str) -> None:
-    assert Source("p", role, rank, container, 0, 0).label == label
+    assert Source("u", "p", role, rank, container, 0, 0).label == label
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ import pytest
 from tests.sandbox.test_shifts import settled, supervisor_of
 from tests.sandbox.workbench import Workbench
 from trainshed.runner.plan import Mount
+from trainshed.runner.sandbox.base import Base
+from trainshed.runner.sandbox.layers import Layer
 
 
 @pytest.fixture
@@ -105,3 +107,18 @@ async def test_a_container_with_a_root_of_its_own_comes_in_between(bench: Workbe
     assert await shell(bench, look) == "host"
     assert await shell(bench, look, *usual, root=str(tree)) == "image"
     assert await shell(bench, look) == "host"
+
+
+@pytest.mark.parametrize(("left", "is_clean"), [("", True), ("clone/mine", False)])
+def test_places_for_what_is_shown_in_tmp_do_not_count_as_written(
+    tmp_path: Path, left: str, is_clean: bool
+) -> None:
+    """As for an environment that lies there: bubblewrap makes them, and nobody takes them away."""
+    layer = Layer(str(tmp_path / "layer"))
+    layer.make()
+    Path(layer.upper(0)).mkdir()
+    Path(layer.tmp, "clone", ".venv").mkdir(parents=True)
+    if left:
+        Path(layer.tmp, left).touch()
+    layer.clear_places(["/tmp/clone/.venv", "/usr/local"])
+    assert layer.is_untouched(Base(("/",), (), (), ())) is is_clean

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from trainshed.cli import console, invocation
-from trainshed.cli import shutdown as stopping
-from trainshed.cli.shutdown import Shutdown
+from trainshed.cli.plane import Plane, stop_alone_told, stop_told
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.client.requests import Delete, LogOptions
@@ -73,7 +72,7 @@ async def to_the_end(
     kind: JobKind = TRAINJOB,
     options: LogOptions = following.ALL_LINES,
     begin: Callable[[], Awaitable[str]] | None = None,
-    shutdown: Shutdown | None = None,
+    plane: Plane | None = None,
 ) -> int:
     """Print what happens until the job has ended; its exit code.
 
@@ -81,10 +80,10 @@ async def to_the_end(
     holds while the job begins, too: `begin` makes it, and its answer is the first news. Where that takes long
     it is broken off.
     The `remedy` is for a job that needs what there is not, however long it waits; what `afterwards` answers
-    is said of one that was stopped. Raises `Trouble` where the `shutdown` tells that everything was stopped.
+    is said of one that was stopped. Raises `Trouble` where the `plane` was stopped.
     """
     said = _Said(remedy=remedy)
-    with _ctrl_c(owned) as wish, stopping.alone_told(shutdown):
+    with _ctrl_c(owned) as wish, stop_alone_told(plane):
         if begin is not None:
             making = asyncio.ensure_future(begin())
             if not await _is_made(making, name, wish):
@@ -92,8 +91,16 @@ async def to_the_end(
             news = await making
             await wish.quiet.wait()
             console.say(news)
-        stream = following.follow(client, name, client.namespace, rank=rank, kind=kind, wish=options)
-        code = await _print_all(_until(stream, wish, shutdown), kind.address(name), said)
+        stream = following.follow(
+            client,
+            name,
+            client.namespace,
+            rank=rank,
+            kind=kind,
+            wish=options,
+            logs=plane.logs if plane else None,
+        )
+        code = await _print_all(_until(stream, wish, plane), kind.address(name), said)
     if wish.outcome == "detach":
         console.say_follow(name)
         return 0
@@ -102,7 +109,7 @@ async def to_the_end(
     if wish.outcome == "stop":
         return await _interrupt(client, name, afterwards)
     if code is None:
-        raise stopping.told(kind.address(name), has_run=said.has_run)
+        raise stop_told(kind.address(name), has_run=said.has_run)
     if remove:
         await _delete(client, name, "deleting")
     return code
@@ -162,7 +169,7 @@ async def _print_all(stream: AsyncIterator[Heard], name: str, said: _Said) -> in
 
 
 async def _until(
-    stream: AsyncGenerator[Heard, None], wish: _Wish, shutdown: Shutdown | None
+    stream: AsyncGenerator[Heard, None], wish: _Wish, plane: Plane | None
 ) -> AsyncIterator[Heard]:
     """The stream, until Ctrl-C decided otherwise or all is stopped. Lines are flushed at each pause."""
     changed = asyncio.ensure_future(wish.changed.wait())
@@ -174,7 +181,7 @@ async def _until(
                 await asyncio.sleep(0)
             if not getting.done():
                 console.flush()
-                await _pause(getting, changed, shutdown)
+                await _pause(getting, changed, plane)
             if not getting.done():
                 return
             heard = getting.result()
@@ -193,13 +200,13 @@ async def _until(
 
 
 async def _pause(
-    getting: asyncio.Future[Heard], changed: asyncio.Future[Literal[True]], shutdown: Shutdown | None
+    getting: asyncio.Future[Heard], changed: asyncio.Future[Literal[True]], plane: Plane | None
 ) -> None:
     """Until there is something, or nothing can come any more."""
-    seconds = LOOK_SECONDS if shutdown else None
+    seconds = LOOK_SECONDS if plane else None
     while not (getting.done() or changed.done()):
         await asyncio.wait((getting, changed), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if shutdown and shutdown.is_over:
+        if plane and plane.is_stopped:
             return
 
 

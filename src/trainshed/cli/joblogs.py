@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainshed.cli import console, shutdown, target
+from trainshed.cli import console, plane, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, Trouble
@@ -20,7 +20,7 @@ from trainshed.kube.objects import Object, text
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from trainshed.cli.shutdown import Shutdown
+    from trainshed.cli.plane import Plane
     from trainshed.client.client import Client
     from trainshed.client.requests import LogOptions
     from trainshed.jobs.jobkinds import Member
@@ -107,7 +107,7 @@ def _part(pod: Object) -> tuple[str, int]:
 def _print_kept(
     where: Target, one: Reference, wanted: tuple[int | None, int | None], options: LogOptions
 ) -> None:
-    from trainshed.cli import keptlogs
+    from trainshed.jobs import keptlogs
 
     if not where.is_embedded:
         raise Trouble("logs of earlier attempts are kept by a Trainshed on its own machine only", "", FAILED)
@@ -116,7 +116,7 @@ def _print_kept(
         _refuse_rank(one, wanted[0], _kept(where, one, (None, wanted[1])))
     if not found:
         begun = _begun(_job(where, one))
-        there = keptlogs.attempts(where.folder.root / "logs", where.namespace or "default", one.name, begun)
+        there = keptlogs.attempts(where.folder.pod_logs, where.namespace or "default", one.name, begun)
         if there:
             raise _lineless(one, f" as asked for; kept are attempts {', '.join(map(str, there))}")
     if not any(kept.containers() for kept in found):  # none of them has ever begun
@@ -141,18 +141,17 @@ def _refuse_rank(one: Reference, rank: int | None, others: list[Kept]) -> None:
 
 
 def _show(found: list[Kept], one: Reference, options: LogOptions) -> None:
-    from trainshed.cli import keptlogs
+    from trainshed.cli import keptlines
     from trainshed.runner.logs.reading import Wish
 
     wish = Wish(tail=options.tail_lines, timestamps=options.timestamps)
-    keptlogs.show(found, options.container, wish, one.kind.family.container if one.kind.family else "node")
+    keptlines.show(found, options.container, wish, one.kind.family.container if one.kind.family else "node")
 
 
 def _kept(where: Target, one: Reference, wanted: tuple[int | None, int | None]) -> list[Kept]:
-    from trainshed.cli import keptlogs
-    from trainshed.jobs import jobkinds
+    from trainshed.jobs import jobkinds, keptlogs
 
-    root, namespace = where.folder.root / "logs", where.namespace or "default"
+    root, namespace = where.folder.pod_logs, where.namespace or "default"
     rank, attempt = wanted
     job = _job(where, one)
     begun, family = _begun(job), one.kind.family
@@ -178,8 +177,8 @@ def _follow(where: Target, one: Reference, rank: int | None, options: LogOptions
 
     ended = target.perform(where, lambda client: _ended(client, one)) if where.is_embedded else None
     if ended is None or not _is_silent(where, one):
-        stop = shutdown.of(where)
-        return target.perform(where, lambda client: _follow_pods(client, one, rank, options, stop))
+        ours = plane.of(where)
+        return target.perform(where, lambda client: _follow_pods(client, one, rank, options, ours))
     # Nobody can be asked for the lines any more; whoever follows wants to read them all the same.
     if found := _kept(where, one, (rank, None)):
         _show(found, one, options)
@@ -197,13 +196,13 @@ async def _ended(client: Client, one: Reference) -> Summary | None:
 
 
 async def _follow_pods(
-    client: Client, one: Reference, rank: int | None, options: LogOptions, stop: Shutdown | None
+    client: Client, one: Reference, rank: int | None, options: LogOptions, ours: Plane | None
 ) -> int:
     from trainshed.cli import following
 
     await one.get(client)
     return await following.to_the_end(
-        client, one.name, rank=rank, owned=False, kind=one.kind, options=options, shutdown=stop
+        client, one.name, rank=rank, owned=False, kind=one.kind, options=options, plane=ours
     )
 
 

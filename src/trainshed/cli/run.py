@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trainshed.cli import console, invocation, shutdown, starting, target
+from trainshed.cli import console, invocation, plane, starting, target
 from trainshed.cli import runoptions as options
 from trainshed.cli.options import DataDir, Verbose
-from trainshed.cli.shutdown import Shutdown
+from trainshed.cli.plane import Plane
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose import environments
 from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, Trouble
@@ -39,8 +39,8 @@ class _Advice:
     """Of one that Ctrl-C has stopped, when it is."""
     alone: str = ""
     """Of one whose nodes may not know of each other."""
-    shutdown: Shutdown | None = None
-    """Tells whether all was stopped under it."""
+    plane: Plane | None = None
+    """Tells whether all was stopped under it, and has its lines."""
 
 
 def run(
@@ -112,15 +112,15 @@ def _advice(where: Target, name: str) -> _Advice:
     return _Advice(
         f"run it here all the same with {invocation.command('up', '--relax')}",
         lambda: _kept(where, name, began),
-        shutdown=shutdown.of(where),
+        plane=plane.of(where),
     )
 
 
 def _kept(where: Target, name: str, began: datetime) -> str:
     """What there is to read of a job that was deleted; nothing where it wrote nothing."""
-    from trainshed.cli import keptlogs
+    from trainshed.jobs import keptlogs
 
-    root, namespace = where.folder.root / "logs", where.namespace or "default"
+    root, namespace = where.folder.pod_logs, where.namespace or "default"
     found = keptlogs.find(root, namespace, name, None, None, since=began)
     return f"its lines stay: {invocation.command_there('logs', name)}" if keptlogs.has_lines(found) else ""
 
@@ -147,7 +147,7 @@ async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool
         remedy=advice.lacking,
         afterwards=advice.stopped,
         begin=begin,
-        shutdown=advice.shutdown,
+        plane=advice.plane,
     )
 
 

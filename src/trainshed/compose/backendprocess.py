@@ -42,7 +42,7 @@ def settings_of(order: Order) -> Settings:
     return dataclasses.replace(
         backendsettings.parsed(order.backend),
         data=folder.root / "backend",
-        kept_logs=folder.root / "logs",
+        kept_logs=folder.pod_logs,
         access_log=folder.access_log,
         operator_socket=Path(reconcilemetrics.SOCKET),  # in the folder we are in: longer paths may not fit
     )

@@ -26,6 +26,11 @@ class DataFolder:
     def log_of(self, part: str) -> Path:
         return self.root / f"{part}.log"
 
+    @property
+    def pod_logs(self) -> Path:
+        """Lines of pods, also of those that are gone."""
+        return self.root / "logs"
+
     def hold(self, part: str) -> Path:
         """Locked by the part for as long as it lives."""
         return self.root / f"{part}.lock"

@@ -4,27 +4,31 @@
         ...                                        # Lines, News, and at last Ended
 
 Every container run is read once, from its first line: one that starts again is read again, one that had ended
-before its pod was seen is read by `previous`. Lines of a finished job all arrive before `Ended`.
+before its pod was seen is read by `previous`. Lines of a finished job all arrive before `Ended`: where pods
+are gone before anybody read them, from the logs that are kept on this machine.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from trainshed.client.client import Client
 from trainshed.client.failures import ConnectionFailure
 from trainshed.client.requests import LogOptions, Where
-from trainshed.jobs import belongings, jobkinds, loglines, marks, summary
+from trainshed.jobs import belongings, jobkinds, keptlogs, loglines, marks, summary
 from trainshed.jobs.jobkinds import TRAINJOB, JobKind, Member
 from trainshed.jobs.marks import START, Line, Mark
 from trainshed.jobs.summary import Summary
 from trainshed.kinds.core import podstates
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
+from trainshed.runner.logs.files import Place
+from trainshed.runner.logs.kept import Kept
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +51,7 @@ Run = tuple[str, str, int]
 class Source:
     """Where a line comes from."""
 
+    uid: str
     pod: str
     role: str
     rank: int
@@ -107,6 +112,7 @@ class _Follower:
     pieces: int = 0
     """Read so far, of all logs."""
     wish: LogOptions = ALL_LINES
+    logs: Path | None = None
 
     def written(self, line: Line) -> str:
         return f"{line.stamp} {line.text}" if self.wish.timestamps else line.text
@@ -120,12 +126,14 @@ async def follow(
     rank: int | None = None,
     kind: JobKind = TRAINJOB,
     wish: LogOptions = ALL_LINES,
+    logs: Path | None = None,
 ) -> AsyncGenerator[Heard, None]:
     """Everything there is to hear of a job, until it has ended or is deleted.
 
     The `wish` may be for one container, for times before the lines, for the last few lines to begin with.
+    In the folder `logs` the lines of pods are kept, where they run on this machine.
     """
-    follower = _Follower(client, name, namespace, rank, kind, wish=wish)
+    follower = _Follower(client, name, namespace, rank, kind, wish=wish, logs=logs)
     task = asyncio.create_task(_watch(follower), name=f"follow {namespace}/{name}")
     try:
         while True:
@@ -233,26 +241,43 @@ def runs_of(pod: Object) -> Iterator[tuple[str, int, bool]]:
 
 def _read_new(follower: _Follower, group: asyncio.TaskGroup, pod: Object) -> None:
     uid, one = text(pod, "metadata", "uid"), jobkinds.member(follower.kind, pod, follower.job)
-    if follower.rank is not None and one.rank != follower.rank:
-        return
     for container, run, previous in runs_of(pod):
-        if follower.wish.container not in ("", container):
-            continue
-        if (uid, container, run) not in follower.begun:
-            follower.begun.add((uid, container, run))
-            source = Source(
-                text(pod, "metadata", "name"),
-                one.role,
-                one.rank,
-                container,
-                summary.attempt_of(pod),
-                run,
-                one.index,
-                one.trainer,
-            )
-            reader = group.create_task(_read(follower, source, previous), name=f"lines of {source.pod}")
-            follower.readers[reader] = (uid, container, run)
-            reader.add_done_callback(follower.readers.pop)
+        if _begins(follower, one, (uid, container, run)):
+            attempt = summary.attempt_of(pod)
+            source = _source(one, uid, text(pod, "metadata", "name"), container, attempt, run)
+            _have_read(follower, group, source, _read(follower, source, previous))
+
+
+def _read_left(follower: _Follower, group: asyncio.TaskGroup, one: Kept) -> None:
+    """What a pod has left that was gone before anybody saw it."""
+    note, containers = one.note, one.containers()
+    member = jobkinds.placed(follower.kind, follower.job, note.step, note.index, containers)
+    for container in containers:
+        for run in one.attempts(container):
+            if _begins(follower, member, (note.uid, container, run)):
+                source = _source(member, note.uid, note.name, container, note.attempt, run)
+                _have_read(follower, group, source, _read_kept(follower, source))
+
+
+def _begins(follower: _Follower, one: Member, run: Run) -> bool:
+    """Whether its lines are wanted, and nobody reads them yet."""
+    is_wanted = follower.rank in (None, one.rank) and follower.wish.container in ("", run[1])
+    if not is_wanted or run in follower.begun:
+        return False
+    follower.begun.add(run)
+    return True
+
+
+def _source(one: Member, uid: str, pod: str, container: str, attempt: int, run: int) -> Source:
+    return Source(uid, pod, one.role, one.rank, container, attempt, run, one.index, one.trainer)
+
+
+def _have_read(
+    follower: _Follower, group: asyncio.TaskGroup, source: Source, reading: Coroutine[None, None, None]
+) -> None:
+    reader = group.create_task(reading, name=f"lines of {source.pod}")
+    follower.readers[reader] = (source.uid, source.container, source.run)
+    reader.add_done_callback(follower.readers.pop)
 
 
 async def _read(follower: _Follower, source: Source, previous: bool | None) -> None:
@@ -262,15 +287,29 @@ async def _read(follower: _Follower, source: Source, previous: bool | None) -> N
         try:
             async for lines in _behind(follower, source, mark, previous=previous):
                 mark = marks.advanced(mark, lines)
-                await follower.heard.put(Lines(source, tuple(map(follower.written, lines))))
+                await _put(follower, source, lines)
             return
         except ConnectionFailure as trouble:
             log.debug("lines of %s broke off: %s", source.pod, trouble)
         except faults.Fault as trouble:
-            # The pod may be gone, with its lines; the job itself is watched elsewhere.
             log.debug("lines of %s cannot be read: %s", source.pod, trouble)
-            return
+            break
         previous = await _found_again(follower, source)
+    await _read_kept(follower, source, mark)
+
+
+async def _read_kept(follower: _Follower, source: Source, mark: Mark = START) -> None:
+    """The pod is gone; its lines are not, where they are kept. The job itself is watched elsewhere."""
+    if follower.logs is None:
+        return
+    place = Place(follower.logs, follower.namespace, source.pod, source.uid, source.container)
+    tail = follower.wish.tail_lines if mark == START else None
+    async for lines in loglines.kept(place.run(source.run), mark, tail):
+        await _put(follower, source, lines)
+
+
+async def _put(follower: _Follower, source: Source, lines: Sequence[Line]) -> None:
+    await follower.heard.put(Lines(source, tuple(map(follower.written, lines))))
 
 
 def _behind(
@@ -318,11 +357,21 @@ async def _last_words(follower: _Follower, group: asyncio.TaskGroup) -> None:
     where = Where(labels=follower.kind.selector(follower.name))
     for pod in (await follower.client.list("pods", follower.namespace, where)).items:
         _read_new(follower, group, pod)
+    for one in await asyncio.to_thread(_left, follower):
+        _read_left(follower, group, one)
     read, silence = follower.pieces, 0.0
     while follower.readers and silence < _patience(follower):
         await asyncio.wait(list(follower.readers), timeout=_LINGER_SECONDS)
         silence = silence + _LINGER_SECONDS if read == follower.pieces else 0.0
         read = follower.pieces
+
+
+def _left(follower: _Follower) -> list[Kept]:
+    """What all pods of the job's last attempt have left."""
+    if follower.logs is None or follower.job is None:
+        return []
+    since = summary.summarize(follower.job).created
+    return keptlogs.find(follower.logs, follower.namespace, follower.name, None, None, since)
 
 
 def _patience(follower: _Follower) -> float:

@@ -5,6 +5,7 @@ A TrainJob is meant by its name alone; a job of kubeflow.org/v1 is also called `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -99,13 +100,22 @@ class Member:
 
 def member(kind: JobKind, pod: Object, job: Object | None) -> Member:
     """Which part of a job a pod is; a v1 job tells how many come before it."""
-    containers = [str(container.get("name")) for container in dig(pod, "spec", "containers") or []] or [""]
+    containers = [str(container.get("name")) for container in dig(pod, "spec", "containers") or []]
     if kind.family is None:
-        trainer = "node" if "node" in containers else containers[0]
-        return Member(summary.rank_of(pod), summary.role_of(pod), None, trainer)
+        return placed(kind, job, summary.role_of(pod), summary.rank_of(pod), containers)
     role, index = text(pod, "metadata", "labels", naming.TYPE), text(pod, "metadata", "labels", naming.INDEX)
-    trainer = kind.family.container if kind.family.container in containers else containers[0]
-    return Member(rank(kind.family, job, role, whole(index) or 0), role, whole(index), trainer)
+    return placed(kind, job, role, whole(index), containers)
+
+
+def placed(
+    kind: JobKind, job: Object | None, role: str, index: int | None, containers: Sequence[str]
+) -> Member:
+    """The same by the part of a job, its number there, and what ran in it."""
+    usual = kind.family.container if kind.family else "node"
+    trainer = usual if usual in containers else next(iter(containers), "")
+    if kind.family is None:
+        return Member(index or 0, role, None, trainer)
+    return Member(rank(kind.family, job, role, index or 0), role, index, trainer)
 
 
 def in_order(kind: JobKind, pods: list[Object], job: Object | None) -> list[Object]:

@@ -1,13 +1,17 @@
-"""Whole lines of a log behind a mark, from its pieces as they come."""
+"""Whole lines of a log behind a mark, from its pieces as they come, or from the files that are kept."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import cast
 
-from trainshed.jobs.marks import Line, Mark, Skipper, Splitter
+from trainshed.jobs.marks import START, Line, Mark, Skipper, Splitter
+from trainshed.kube import ages
+from trainshed.runner.logs import lines as stamps
+from trainshed.runner.logs import reading
 
 
 async def behind(
@@ -25,3 +29,10 @@ async def behind(
             await asyncio.sleep(0)  # a long log is there at once; others want their turn
     if rest := skipper.rest(splitter.rest()) if is_whole else ():
         yield rest
+
+
+def kept(file: Path, mark: Mark = START, tail: int | None = None) -> AsyncGenerator[Sequence[Line], None]:
+    """What the files of a run have, or the last few lines of it; they do not grow any more."""
+    moment = ages.parse_timestamp(mark.since)
+    wish = reading.Wish(timestamps=True, since=stamps.stamp(moment) if moment else b"", tail=tail)
+    return behind(reading.present(file, wish), mark, is_whole=True)

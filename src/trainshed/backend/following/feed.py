@@ -19,7 +19,7 @@ from trainshed.backend.rows import Row
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
 from trainshed.client.requests import Where
-from trainshed.jobs import marks, summary
+from trainshed.jobs import loglines, marks, summary
 from trainshed.jobs.marks import START, Line
 from trainshed.kube import faults
 from trainshed.kube.objects import text
@@ -125,7 +125,7 @@ class Feed:
 
     async def _read_file(self, found: KeptRun) -> None:
         mark = self.spool.marks.get(found.run.key, START)
-        await self._take(found.run, lines.kept(found.file, mark))
+        await self._take(found.run, loglines.kept(found.file, mark))
 
     async def _read(self, live: Live) -> None:
         """One run to its end, across whatever breaks off under way."""

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trainshed.runner.sandbox import syscalls
@@ -104,6 +105,14 @@ class Layer:
         for path, target in base.links:
             with contextlib.suppress(FileExistsError):
                 os.symlink(target, self.tree + path)
+
+    def clear_places(self, shown: Iterable[str]) -> None:
+        """Remove what bubblewrap made in /tmp for folders it showed there, unless something else is in it."""
+        for path in shown:
+            while path.startswith("/tmp/"):
+                with contextlib.suppress(OSError):
+                    os.rmdir(self.tmp + path.removeprefix("/tmp"))
+                path = os.path.dirname(path)
 
     def is_untouched(self, base: Base) -> bool:
         """Whether nothing was written, so that another container may have it."""

@@ -76,6 +76,7 @@ def supervise(job: Job, connection: socket.socket) -> bool:
         groups = job.kit.cgroups.make(name, job.plan.limits)
         plumbing = lay(job.place, tty=job.plan.tty, stdin=job.plan.stdin)
         _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage, before), connection)
+        job.layer.clear_places(job.kit.options.visible)
         return job.layer.is_untouched(tree)
     except Refusal as refusal:
         _forget(job, connection, {"reason": refusal.reason, "error": refusal.message})

@@ -1,16 +1,12 @@
-"""Lines of pods that are gone: earlier attempts, and jobs that were deleted; from the data folder itself."""
+"""Logs of pods that are gone: earlier attempts, and jobs that were deleted; from the data folder itself."""
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from pathlib import Path
 
-from trainshed.cli import console
-from trainshed.runner.logs import kept, reading
+from trainshed.runner.logs import kept
 from trainshed.runner.logs.kept import Kept
-
-TRAINER = "node"
 
 
 def find(
@@ -45,24 +41,3 @@ def _is_since(one: Kept, since: datetime | None) -> bool:
 def has_lines(found: list[Kept]) -> bool:
     """Whether any container wrote any: there is a file for each that has begun."""
     return any(file.stat().st_size for one in found for file in one.folder.glob("*/*"))
-
-
-def show(found: list[Kept], container: str, wish: reading.Wish, trainer: str = TRAINER) -> None:
-    asyncio.run(_show(found, container, wish, trainer))
-
-
-async def _show(found: list[Kept], container: str, wish: reading.Wish, trainer: str) -> None:
-    for one in found:
-        note = one.note
-        label = str(note.index) if note.step in ("", TRAINER) else f"{note.step} {note.index}"
-        for name in _containers(one, container, trainer):
-            for run in one.attempts(name):
-                await console.pieces(label, note.index, reading.present(one.run(name, run), wish))
-    console.flush()
-
-
-def _containers(one: Kept, wanted: str, trainer: str) -> list[str]:
-    names = one.containers()
-    if wanted:
-        return [name for name in names if name == wanted]
-    return [trainer] if trainer in names else names

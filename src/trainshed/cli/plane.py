@@ -1,4 +1,4 @@
-"""Whether the control plane on this machine was stopped on purpose while a command waited for it.
+"""The control plane on this machine, as a command that follows a job sees it.
 
 What is killed leaves its note and may come back; what ends well takes its note along.
 """
@@ -9,6 +9,7 @@ import contextlib
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from trainshed.cli.target import Target
 from trainshed.compose import lifecycle, turns
@@ -19,29 +20,35 @@ _WATCHES = logging.getLogger("trainshed.client.watch")
 
 
 @dataclass(frozen=True, slots=True)
-class Shutdown:
+class Plane:
     folder: DataFolder
 
     @property
-    def is_over(self) -> bool:
+    def is_stopped(self) -> bool:
+        """On purpose, while the command waited for it."""
         return lifecycle.is_stopped(self.folder)
 
     @property
-    def is_near(self) -> bool:
-        return turns.is_taken(self.folder) or self.is_over
+    def is_stopping(self) -> bool:
+        return turns.is_taken(self.folder) or self.is_stopped
+
+    @property
+    def logs(self) -> Path:
+        """Where lines of pods are kept."""
+        return self.folder.pod_logs
 
 
-def of(where: Target) -> Shutdown | None:
+def of(where: Target) -> Plane | None:
     """None for a cluster: there is nothing of ours that could tell."""
-    return Shutdown(where.folder) if where.is_embedded else None
+    return Plane(where.folder) if where.is_embedded else None
 
 
 @contextlib.contextmanager
-def alone_told(shutdown: Shutdown | None) -> Iterator[None]:
+def stop_alone_told(plane: Plane | None) -> Iterator[None]:
     """Say nothing of watches that will resume when everything is being stopped."""
 
     def is_news(_: logging.LogRecord) -> bool:
-        return shutdown is None or not shutdown.is_near
+        return plane is None or not plane.is_stopping
 
     _WATCHES.addFilter(is_news)
     try:
@@ -50,7 +57,7 @@ def alone_told(shutdown: Shutdown | None) -> Iterator[None]:
         _WATCHES.removeFilter(is_news)
 
 
-def told(address: str, *, has_run: bool) -> Trouble:
+def stop_told(address: str, *, has_run: bool) -> Trouble:
     """What became of a job that was being followed, and what next."""
     again, look = f"start it again with {PROGRAM} up{HERE}", f"{PROGRAM} logs {address}{PLACE}"
     if has_run:
