@@ -30,7 +30,7 @@ def test_run_streams_lines_by_rank_and_ends_with_the_jobs_end(shed: Whole) -> No
     ]
     assert ran.err.splitlines()[:2] == [
         "by-rank: work.py on 2 nodes, python (runtime torch-distributed)",
-        "no framework is imported, so each node runs by itself; --framework torch has torchrun join them",
+        "it imports no known framework, so each node runs by itself; --framework torch has torchrun join them",
     ]
     assert "by-rank: Complete after" in ran.err
 
@@ -422,6 +422,17 @@ def test_preview_refuses_what_the_server_refuses(shed: Whole, tmp_path: Path) ->
         assert ran.code == 1, ran
         assert said in ran.err
         assert shed.run("kubectl", "apply", "--dry-run=server", "-f", str(file)).code == 1
+
+
+def test_preview_of_a_job_that_names_no_runtime_says_so(shed: Whole, tmp_path: Path) -> None:
+    job = a_shell("a", "true").items()
+    (tmp_path / "a.json").write_text(
+        json.dumps({("sepc" if key == "spec" else key): value for key, value in job})
+    )
+    ran = shed.trainshed("preview", "-f", "a.json", cwd=tmp_path)
+    assert ran.code == 1
+    assert 'did you mean "spec"?' in ran.out + ran.err
+    assert "spec.runtimeRef.name: has to say which runtime it uses" in ran.out + ran.err
 
 
 def test_preview_leads_from_a_v1_job_to_its_conversion(shed: Whole, tmp_path: Path) -> None:

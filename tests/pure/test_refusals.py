@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from trainshed.controllers.trainjob.lints import Lint
 from trainshed.jobs import refusals
 
@@ -21,6 +23,16 @@ def test_what_only_the_server_refuses_stays_in_its_words() -> None:
     both = f"{BEGIN}errors:\n  {known}\n  .spec.x: expected list"
     assert refusals.reworded(both, LINTS).endswith('"value"?; .spec.x: expected list')
     assert refusals.reworded(f"{BEGIN}.spec.newer: field not declared in schema", LINTS) == ""
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [(("[1]", "[3]"), "13"), (("[3]", "[1]"), "31"), (('[="a"]', '[="b"]'), "13")]
+)
+def test_several_elements_of_a_list_are_told_each(theirs: tuple[str, str], ours: str) -> None:
+    lints = [Lint("wrong-type", f"spec.args[{place}]", "must be a string", "error") for place in (1, 3)]
+    lines = "".join(f"\n  .spec.args{one}: expected string, got 1" for one in theirs)
+    said = "; ".join(f"spec.args[{place}]: must be a string" for place in ours)
+    assert refusals.reworded(f"{BEGIN}errors:{lines}", lints) == said
 
 
 def test_other_refusals_are_left_as_they_are() -> None:

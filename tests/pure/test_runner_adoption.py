@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from trainshed.kube import verdicts
 from trainshed.kube.objects import JSON, Object
 from trainshed.runner import adoption
 from trainshed.runner.engine import Exit, Found
@@ -77,6 +78,20 @@ def test_what_ran_and_left_no_trace_was_lost() -> None:
     assert (view.state.code, view.state.reason) == (137, "ContainerStatusUnknown")
     assert view.anew().state == Waiting()
     assert view.anew().last == view.state
+
+
+@pytest.mark.parametrize(
+    ("was_drained", "why"),
+    [
+        (True, "Trainshed was stopped on this machine"),
+        (False, "the container was no longer there when the agent came back"),
+    ],
+)
+def test_why_it_was_lost_is_told(was_drained: bool, why: str) -> None:
+    pod = a_pod({"running": {"startedAt": STARTED}})
+    state = adoption.adopt(pod, [], was_drained=was_drained).views["c"].state
+    assert isinstance(state, Terminated)
+    assert (verdicts.agents_reason(state.message) or state.message) == why
 
 
 def test_nothing_was_stopped_while_another_container_of_the_pod_runs() -> None:

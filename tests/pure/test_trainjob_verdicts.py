@@ -43,6 +43,10 @@ def sentence(*pods: Object, jobset: Object | None = None) -> str:
         ),
         (ended(a_pod(0), code=137, reason="OOMKilled"), "rank 0 of 2 ran out of memory"),
         (
+            ended(a_pod(0), code=137, reason="ContainerStatusUnknown", message="the container was lost"),
+            "rank 0 of 2 was killed by signal 9 (SIGKILL): the container was lost",
+        ),
+        (
             ended(a_pod(0), 'exec: "tronchrun": not found in $PATH', code=128, reason="StartError"),
             'rank 0 of 2 could not start: exec: "tronchrun": not found in $PATH',
         ),
@@ -329,6 +333,14 @@ def test_each_restart_has_the_next_number_and_the_last_is_the_limit() -> None:
         again = running_since(restarted(a_pod(0), times=times + 1), 9)
         said += [found.message for pod in (crashed, again) if (found := standing(pod))]
     assert list(dict.fromkeys(said)) == [f"restart {number} of 6" for number in range(1, 7)]
+
+
+def test_restarts_are_not_counted_while_pods_are_taken_away() -> None:
+    """As at the end of their Job: the number would go back with each pod that is gone."""
+    leaving = restarted(a_pod(0), times=3)
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:10Z"
+    assert standing(leaving, waiting(a_pod(1), "CrashLoopBackOff", "back-off", restarts=1)) is None
+    assert standing(running_since(leaving, 8)) is None
 
 
 def test_pods_that_others_take_the_place_of_are_counted_too() -> None:

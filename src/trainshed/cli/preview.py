@@ -91,11 +91,15 @@ def _shown(jobs: Sequence[Object], documents: Sequence[Object], where: Target) -
 
 def _one(job: Object, documents: Sequence[Object], where: Target, known: Mapping[str, Kind]) -> Preview:
     from trainshed.controllers.trainjob import shapes
+    from trainshed.controllers.trainjob.lints import Lint
     from trainshed.controllers.trainjob.preview import Preview, preview
 
     job, flaws = shapes.checked(job, known)
     if not shapes.is_mergeable(flaws):
         return Preview({}, {}, warnings=tuple(flaws))
+    if not text(job, "spec", "runtimeRef", "name"):
+        missing = Lint("no-runtime", "spec.runtimeRef.name", "has to say which runtime it uses", "error")
+        return Preview({}, {}, warnings=(*flaws, missing))
     runtime = _runtime(job, documents, where)
     if any(runtime is document for document in documents):
         runtime, others = shapes.checked(runtime, known)

@@ -25,7 +25,9 @@ from trainshed.kube import faults
 if TYPE_CHECKING:
     from trainshed.client.client import Client
 
-_ALONE = "no framework is imported, so each node runs by itself; --framework torch has torchrun join them"
+_ALONE = (
+    "it imports no known framework, so each node runs by itself; --framework torch has torchrun join them"
+)
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 

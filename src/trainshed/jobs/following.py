@@ -217,7 +217,7 @@ async def _tell(follower: _Follower) -> None:
     if follower.job is None:
         return
     pods = list(follower.pods.values())
-    ready = sum(map(podstates.is_running, pods))
+    ready = sum(podstates.is_running(pod) and not is_ending(pod) for pod in pods)
     news = News(summary.summarize(follower.job, None, pods), ready, len(pods))
     if news != follower.told:
         follower.told = news
@@ -383,9 +383,14 @@ def _patience(follower: _Follower) -> float:
     return _LINGER_SECONDS if go_on else _SILENCE_SECONDS
 
 
+def is_ending(pod: Object) -> bool:
+    """Whether somebody has told it to."""
+    return bool(text(pod, "metadata", "deletionTimestamp"))
+
+
 def goes_on(pod: Object, container: str, run: int) -> bool:
     """Whether that run of a container goes on, and nobody has told the pod to end."""
-    if text(pod, "metadata", "deletionTimestamp") or text(pod, "status", "phase") in ("Succeeded", "Failed"):
+    if is_ending(pod) or text(pod, "status", "phase") in ("Succeeded", "Failed"):
         return False
     return any(
         "running" in (status.get("state") or {})

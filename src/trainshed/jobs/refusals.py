@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trainshed.controllers.trainjob.lints import Lint
@@ -18,12 +19,23 @@ def reworded(refusal: str, lints: Sequence[Lint]) -> str:
 
     Empty where it finds none of them: the server may be of another release than the schemas here.
     """
-    ours = {_plain(lint.path): f"{lint.path}: {lint.message}" for lint in lints}
     complaints = _complaints(refusal)
-    found = [ours.get(_plain(match[1])) if (match := _COMPLAINT.match(one)) else None for one in complaints]
+    matches = map(_COMPLAINT.match, complaints)
+    found = list(_found([match[1] if match else "" for match in matches], lints))
     if not any(found):
         return ""
     return "; ".join(mine or theirs for mine, theirs in zip(found, complaints, strict=True))
+
+
+def _found(paths: Sequence[str], lints: Sequence[Lint]) -> Iterator[str]:
+    """Ours for each of theirs, or nothing. Elements of one list are taken one after the other."""
+    alike = Counter[str]()
+    for path in paths:
+        same = [lint for lint in lints if lint.path == path]
+        near = [lint for lint in lints if _plain(lint.path) == _plain(path)]
+        known = same or near[alike[_plain(path)] :] or near
+        alike[_plain(path)] += 1
+        yield f"{known[0].path}: {known[0].message}" if known else ""
 
 
 def _complaints(refusal: str) -> list[str]:

@@ -62,7 +62,7 @@ def _files(path: str, shown: str, recursive: bool) -> list[Path]:
     found = manifests.files(place, recursive=recursive)
     if not found and not manifests.unfit(place, recursive=recursive):
         below = "" if recursive else "those of folders in it are read with -R"
-        raise CannotRead(f"there are no {', '.join(manifests.SUFFIXES)} files in {shown}", below)
+        raise CannotRead(f'there are no {", ".join(manifests.SUFFIXES)} files in "{shown}"', below)
     return found
 
 

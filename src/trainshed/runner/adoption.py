@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainshed.kinds.reading import entries, mapping, number
+from trainshed.kube import verdicts
 from trainshed.kube.ages import parse_timestamp
 from trainshed.kube.objects import Object, text
 from trainshed.runner.engine import Exit, Found
@@ -16,6 +17,7 @@ from trainshed.runner.states import ContainerView, Running, Terminated, Waiting
 
 LOST_CODE: Final = 137
 _LOST: Final = "the container was no longer there when the agent came back"
+_STOPPED: Final = "Trainshed was stopped on this machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,9 @@ class Adopted:
     """Something ran and all is gone without a trace: the machine or the whole runner was stopped."""
 
 
-def adopt(pod: Object, found: Iterable[Found]) -> Adopted:
+def adopt(pod: Object, found: Iterable[Found], *, was_drained: bool = False) -> Adopted:
+    """A pod that `was_drained` was ended by the former agent, which was told to stop."""
+    why = verdicts.by_agent(_STOPPED, "") if was_drained else _LOST
     newest: dict[str, list[Found]] = {}
     for one in sorted(found, key=lambda one: one.attempt):
         newest.setdefault(one.container, []).append(one)
@@ -37,7 +41,7 @@ def adopt(pod: Object, found: Iterable[Found]) -> Adopted:
     views, is_lost = {}, False
     for name in names(pod):
         base = _from_status(ContainerView(name, part_of(pod, name)), told.get(name, {}))
-        views[name], lost = _with_runs(base, newest.get(name, []))
+        views[name], lost = _with_runs(base, newest.get(name, []), why)
         is_lost = is_lost or lost
     goes_on = any(run.pid is not None for runs in newest.values() for run in runs)
     return Adopted(views, is_lost and not goes_on)
@@ -74,12 +78,12 @@ def _end(told: Object, attempt: int) -> Terminated | None:
     )
 
 
-def _with_runs(view: ContainerView, runs: list[Found]) -> tuple[ContainerView, bool]:
+def _with_runs(view: ContainerView, runs: list[Found], why: str) -> tuple[ContainerView, bool]:
     """The view brought up to what the engine found, and whether a run was lost."""
     if not runs:
         if not view.is_running:
             return view, False
-        lost = Terminated(LOST_CODE, "ContainerStatusUnknown", 0, _LOST, attempt=view.attempt)
+        lost = Terminated(LOST_CODE, "ContainerStatusUnknown", 0, why, attempt=view.attempt)
         return view.terminated(lost), True
     for run in runs:
         view = _with_run(view, run)

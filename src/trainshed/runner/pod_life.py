@@ -52,7 +52,7 @@ class PodLife:
         self.pod, self.site, self.address = pod, site, address
         self._final = state.final if state is not None else None
         self._was_drained = state is not None and state.drained
-        self._adopted = adoption.adopt(pod, found)
+        self._adopted = adoption.adopt(pod, found, was_drained=self._was_drained)
         self._furnishing = Furnishing(self)
         self._lives = {
             text(spec, "name"): ContainerLife(self, spec, self._adopted.views[text(spec, "name")])

@@ -61,6 +61,11 @@ def seconds_to_settle(pods: Sequence[Object], now: datetime) -> float:
     return max((left for pod in young if (left := SETTLED - _running_for(pod, now)) > 0), default=0.0)
 
 
+def is_ending(pods: Sequence[Object]) -> bool:
+    """Whether some are being taken away, as at the end of their Job: those that are gone count no more."""
+    return any(text(pod, "metadata", "deletionTimestamp") for pod in pods)
+
+
 def of_step(pods: Sequence[Object], pod: Object) -> list[Object]:
     """The pods of the same replicated job."""
     return [other for other in pods if _step(other) == _step(pod)]

@@ -70,8 +70,9 @@ def _restarting(jobset: Object, pods: Sequence[Object], failure: str) -> Verdict
     if again is not None and again.get("status") == "True":
         return _verdict("JobSetRestarting", _whole(jobset), failure)
     for pod in pods:
-        counted = restarts.count(jobset, restarts.of_step(pods, pod))
-        if counted.coming:
+        same = restarts.of_step(pods, pod)
+        counted = restarts.count(jobset, same)
+        if counted.coming and not restarts.is_ending(same):
             return _verdict("ContainerRestarting", counted.words, failure)
     return None
 
@@ -79,7 +80,8 @@ def _restarting(jobset: Object, pods: Sequence[Object], failure: str) -> Verdict
 def _restarted(jobset: Object, pods: Sequence[Object], failure: str, now: datetime) -> Verdict | None:
     """A restart that has just been done is told like one to come: the first ones are too quick to be seen."""
     for pod in pods:
-        if restarts.seconds_to_settle(same := restarts.of_step(pods, pod), now):
+        same = restarts.of_step(pods, pod)
+        if restarts.seconds_to_settle(same, now) and not restarts.is_ending(same):
             counted = restarts.count(jobset, same)
             if counted.done:
                 return _verdict("ContainerRestarting", counted.words, failure)

@@ -53,7 +53,7 @@ def gather(named: Sequence[str], overlays: Sequence[str]) -> Iterator[Source]:
 def _files(place: Path) -> Iterator[Source]:
     found = manifests.files(place, recursive=True)
     if not found:
-        raise CannotRead(f"there are no {', '.join(SUFFIXES)} files in {place}")
+        raise CannotRead(f'there are no {", ".join(SUFFIXES)} files in "{place}"')
     for file in found:
         if place.is_dir():
             yield _among(file, file.relative_to(place))

@@ -20,6 +20,10 @@ _UNSTARTED = ("StartError", "ContainerCannotRun")
 """Reasons of an end without a beginning."""
 
 
+_LOST = "ContainerStatusUnknown"
+"""Where the agent says what became of a container, and not the program."""
+
+
 class Ended(NamedTuple):
     """How a container came to a bad end."""
 
@@ -123,15 +127,15 @@ def _said(end: Object) -> str:
         return f"could not start: {verdicts.cause(message) or reason}"
     number_of_signal = number(end, "signal") or (code - 128 if 128 < code < 160 else 0)
     how = f"was killed by {_signal(number_of_signal)}" if number_of_signal else f"exited {code}"
-    return f"{how}{_why(message, is_killed=bool(number_of_signal))}"
+    return f"{how}{_why(message, has_last_words=bool(number_of_signal) and reason != _LOST)}"
 
 
-def _why(message: str, *, is_killed: bool) -> str:
+def _why(message: str, *, has_last_words: bool) -> str:
     """What to add to how it ended; who was killed has not said why with just any line."""
     if cause := verdicts.agents_reason(message) or verdicts.telling(message):
         return f": {cause}"
     last = verdicts.cause(message)
-    return (f"; last line: {last}" if is_killed else f": {last}") if last else ""
+    return (f"; last line: {last}" if has_last_words else f": {last}") if last else ""
 
 
 def _spec_of(pod: Object, container: str) -> Object:
