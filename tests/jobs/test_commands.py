@@ -30,7 +30,8 @@ def test_run_streams_lines_by_rank_and_ends_with_the_jobs_end(shed: Whole) -> No
     ]
     assert ran.err.splitlines()[:2] == [
         "by-rank: work.py on 2 nodes, python (runtime torch-distributed)",
-        "it imports no known framework, so each node runs by itself; --framework torch has torchrun join them",
+        "it imports no known framework, so each node runs by itself; "
+        "--framework torch has torchrun join them",
     ]
     assert "by-rank: Complete after" in ran.err
 
