@@ -450,11 +450,15 @@ def test_preview_leads_from_a_v1_job_to_its_conversion(shed: Whole, tmp_path: Pa
 def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
     (tmp_path / "x.py").write_text("")
     os.mkfifo(tmp_path / "pipe.py")
+    for file in ("start.sh", "job.yaml"):
+        (tmp_path / file).touch()
     for words, code, said in (
         (("run", "absent.py"), 2, "there is no script absent.py"),
         (("run", "absent.py", "--framework", "plain"), 2, "there is no script absent.py"),
         (("run", "/dev/null"), 2, "/dev/null is no file. Hint: name a script"),
         (("run", "pipe.py"), 2, "pipe.py is no file. Hint: name a script"),
+        (("run", "start.sh"), 2, "start.sh is no Python program. Hint: start it from a Python script, or "),
+        (("run", "job.yaml"), 2, "job.yaml is no Python program. Hint: apply a manifest with "),
         (("run", "."), 2, ". is a folder. Hint: name a script"),
         (
             ("run", "x.py", "--nproc-per-node", "2"),

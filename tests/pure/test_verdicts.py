@@ -136,6 +136,9 @@ def unreadable(why: str, *, file: str = "/work/train.py", before: str = "") -> s
         ),
         (unreadable("SyntaxError: a") + "bye\n", "SyntaxError: a (train.py, line 7); last line: bye"),
         (CALLED + "SyntaxError: made by hand\n", "SyntaxError: made by hand"),
+        (CALLED + "AssertionError\n", "AssertionError (main.py, line 2)"),
+        (CALLED + "AssertionError: 1 is not 2\n", "AssertionError: 1 is not 2"),
+        ("AssertionError\n", "AssertionError"),
         (unreadable("ValueError: no number"), "ValueError: no number"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from trainshed.cli.target import Target
-from trainshed.compose.trouble import FAILED, WRONG_USAGE, Trouble
+from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, WRONG_USAGE, Trouble
 from trainshed.jobs import bundle, frameworks, submission
 from trainshed.jobs.frameworks import FRAMEWORKS, Framework, detect
 from trainshed.jobs.submission import Code, Git, Sent, Volume
@@ -116,6 +116,15 @@ Detach = Annotated[bool, typer.Option("--detach", "-d", help="Do not follow the 
 Remove = Annotated[bool, typer.Option("--rm", help="Delete the job when it has ended.")]
 
 
+_MANIFEST = f"apply a manifest with {PROGRAM} apply -f{PLACE}"
+_SHELL = "start it from a Python script, or name it as the command of a TrainJob"
+_OTHERS = {
+    **dict.fromkeys((".yaml", ".yml", ".json"), _MANIFEST),
+    **dict.fromkeys((".sh", ".bash", ".zsh"), _SHELL),
+}
+"""Files that are given by mistake, and what to do with them."""
+
+
 def demand_file(script: Path) -> None:
     """Whoever reads a device or a pipe may wait for ever, and nothing of it could be sent."""
     try:
@@ -127,6 +136,8 @@ def demand_file(script: Path) -> None:
     if not stat.S_ISREG(mode):
         what = "a folder" if stat.S_ISDIR(mode) else "no file"
         raise Trouble(f"{script} is {what}", "name a script in this folder", WRONG_USAGE)
+    if hint := _OTHERS.get(script.suffix.lower()):
+        raise Trouble(f"{script} is no Python program", hint, WRONG_USAGE)
 
 
 def framework(name: str, script: Path, git: str) -> Framework:

@@ -24,6 +24,9 @@ _MEMBER: Final = re.compile(rf"^\s*\|\s+(?={_CLASS}(?::|$))")
 _UNREADABLE: Final = re.compile(r"^(?:SyntaxError|IndentationError|TabError)\b")
 _PLACE: Final = re.compile(r'^(?:\|\s+)?File "(?:[^"]*/)?([^"/]+)", line (\d+)$')
 """Where a program cannot be read; lines of a call go on with `, in main`."""
+_WORDLESS: Final = re.compile(rf"^{_CLASS}:?$")
+_CALL: Final = re.compile(r'^(?:\|\s+)?File "(?:[^"]*/)?([^"/]+)", line (\d+), in ')
+"""Where an exception came from; told of one that says nothing itself, such as a bare `assert`."""
 _PICTURE: Final = 8
 """How many lines there may be between the two, with those of a second process."""
 _ECHOES: Final = re.compile(
@@ -137,11 +140,12 @@ def _exception_line(lines: Sequence[str]) -> str:
 
 def _located(found: str, lines: Sequence[str]) -> str:
     """With file and line, where they stand above an exception only; `tails` may have put both first."""
-    if not _UNREADABLE.match(found):
+    form = _PLACE if _UNREADABLE.match(found) else _CALL if _WORDLESS.match(found) else None
+    if form is None:
         return found
     at = len(lines) - 1 - lines[::-1].index(found)
     above = reversed(lines[max(0, at - _PICTURE) : at])
-    place = next((place for line in above if (place := _PLACE.match(line))), None)
+    place = next((place for line in above if (place := form.match(line))), None)
     if place:
         return f"{found} ({place[1]}, line {place[2]})"
     return lines[0] if lines[0].startswith(f"{found} (") else found
