@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sandbox.workbench import Workbench, processes_naming, until
+from tests.sandbox.workbench import WAIT_SECONDS, Workbench, processes_naming, until
 from trainshed.runner.process import records
 from trainshed.runner.sandbox import forking, strays
 
@@ -130,6 +130,16 @@ async def test_one_that_was_halted_while_it_waited_is_given_no_container(bench: 
     )
     assert await bench.shell("echo two") == "two"
     await until(lambda: pid not in supervisors(bench), "its end")
+
+
+async def test_one_that_was_halted_while_it_waited_keeps_nobody_from_stopping(bench: Workbench) -> None:
+    assert await bench.shell("echo one") == "one"
+    (pid,) = supervisors(bench)
+    await settled(pid)
+    os.kill(pid, signal.SIGSTOP)
+    async with asyncio.timeout(WAIT_SECONDS):
+        await bench.engine.stop()
+    assert not is_running(pid)
 
 
 async def test_nobody_clears_up_after_the_last_one_when_the_holder_is_gone(bench: Workbench) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.sandbox.test_shifts import settled, supervisor_of
+from tests.sandbox.test_shifts import is_running, settled, supervisor_of
 from tests.sandbox.workbench import Workbench
 from trainshed.runner.plan import Mount
+from trainshed.runner.sandbox import layers
 from trainshed.runner.sandbox.base import Base
 from trainshed.runner.sandbox.layers import Layer
+
+_PYTHON = 'python3 -c "import os;'
 
 
 @pytest.fixture
@@ -25,10 +30,12 @@ def shown() -> Iterator[Path]:
         yield Path(folder)
 
 
-async def shell(bench: Workbench, script: str, *mounts: Mount, root: str = "/") -> str:
+async def shell(
+    bench: Workbench, script: str, *mounts: Mount, root: str = "/", user: int | None = None
+) -> str:
     """Run a container, and wait until its supervisor is free for the next."""
     plan = bench.container(await bench.pod(), "sh", "-ec", script)
-    said = await bench.said(replace(plan, mounts=mounts, root=root))
+    said = await bench.said(replace(plan, mounts=mounts, root=root, user=user))
     await settled(supervisor_of(bench, plan.pod.name))
     return said
 
@@ -109,6 +116,82 @@ async def test_a_container_with_a_root_of_its_own_comes_in_between(bench: Workbe
     assert await shell(bench, look) == "host"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "chmod 700 /tmp",
+        f"{_PYTHON} os.setxattr('/tmp', 'user.note', b'mine')\"",
+        "ln -sfn /nowhere /sbin || true",
+        pytest.param("chown 7 /tmp", marks=pytest.mark.root),
+        pytest.param(f"{_PYTHON} os.setxattr('/', 'user.note', b'mine')\"", marks=pytest.mark.root),
+    ],
+)
+async def test_what_a_container_did_to_its_first_folders_is_not_the_nexts(
+    bench: Workbench, change: str
+) -> None:
+    look = f"stat -c '%a %u %N' /tmp /sbin; {_PYTHON} print(os.listxattr('/tmp'), os.listxattr('/'))\""
+    before = await shell(bench, look)
+    await shell(bench, change)
+    assert await shell(bench, look) == before
+
+
+@pytest.fixture
+def disk(shown: Path) -> Iterator[Path]:
+    """Something mounted below a folder of the host."""
+    place = shown / "above" / "disk"
+    place.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(place)], check=True)
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.root
+async def test_rights_of_folders_above_another_disk_are_seen_as_they_are_now(
+    disk: Path, bench: Workbench
+) -> None:
+    """The kept tree has that disk in it, which keeps the kernel from forgetting what is above."""
+    (disk.parent / "note").write_text("shown\n")
+    look = f"cat {disk.parent}/note 2>/dev/null || echo closed"
+    for mode, said in ((0o755, "shown"), (0o700, "closed"), (0o755, "shown")):
+        disk.parent.chmod(mode)
+        assert await shell(bench, look, user=1234) == said
+
+
+async def test_a_layer_that_somebody_cleared_away_is_made_again(bench: Workbench) -> None:
+    assert await shell(bench, "echo one") == "one"
+    for layer in (bench.folder / "engine" / "layers").iterdir():
+        layers.remove(str(layer))
+    assert await shell(bench, "echo two; touch /tmp/mine") == "two"
+    assert await shell(bench, "ls /tmp") == ""
+
+
+async def test_nothing_of_a_container_runs_on_when_its_end_is_told(bench: Workbench) -> None:
+    """Else it could write to a tree that another one has got meanwhile."""
+    script = "for i in $(seq 100); do setsid sleep 1000 > /dev/null 2>&1 & done; readlink /proc/self/ns/pid"
+    for attempt in range(5):
+        plan = bench.container(await bench.pod(), "sh", "-c", script)
+        space = await bench.said(plan)
+        assert not in_space(space), f"attempt {attempt}"
+
+
+def in_space(space: str) -> list[int]:
+    found = []
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/ns/pid") == space and is_running(pid):
+                found.append(pid)
+    return found
+
+
+def test_places_in_tmp_are_not_removed_through_a_link(tmp_path: Path) -> None:
+    layer, host = Layer(str(tmp_path / "layer")), tmp_path / "host"
+    layer.make()
+    (host / ".venv").mkdir(parents=True)
+    Path(layer.tmp, "clone").symlink_to(host)
+    layer.clear_places(["/tmp/clone/.venv"])
+    assert (host / ".venv").is_dir()
+
+
 @pytest.mark.parametrize(("left", "is_clean"), [("", True), ("clone/mine", False)])
 def test_places_for_what_is_shown_in_tmp_do_not_count_as_written(
     tmp_path: Path, left: str, is_clean: bool
@@ -117,8 +200,10 @@ def test_places_for_what_is_shown_in_tmp_do_not_count_as_written(
     layer = Layer(str(tmp_path / "layer"))
     layer.make()
     Path(layer.upper(0)).mkdir()
+    base = Base(("/",), (), (), ())
+    pristine = layer.looks(base)
     Path(layer.tmp, "clone", ".venv").mkdir(parents=True)
     if left:
         Path(layer.tmp, left).touch()
     layer.clear_places(["/tmp/clone/.venv", "/usr/local"])
-    assert layer.is_untouched(Base(("/",), (), (), ())) is is_clean
+    assert layer.is_untouched(base, pristine) is is_clean

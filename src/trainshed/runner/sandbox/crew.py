@@ -60,7 +60,7 @@ class Crew:
     def dismiss(self) -> None:
         """All who have nothing to do."""
         while self._idle:
-            self._close(self._idle.pop())
+            self._send_away(self._idle.pop())
 
     def _hired(self, is_lone: bool) -> Worker:
         ours, theirs = socket.socketpair()
@@ -74,8 +74,7 @@ class Crew:
 
     def _takes(self, worker: Worker, order: Order, told: Told) -> bool:
         if _is_stopped(worker.pid):
-            self._close(worker)
-            os.kill(worker.pid, signal.SIGKILL)
+            self._send_away(worker)
             return False
         try:
             shifts.hand_over(worker.line, order, worker.layer)
@@ -104,7 +103,7 @@ class Crew:
 
     def _rest(self, worker: Worker) -> None:
         if worker.is_lone or worker.shifts >= _MOST_SHIFTS or len(self._idle) >= _MOST_IDLE:
-            self._close(worker)
+            self._send_away(worker)
             return
         self._idle.append(worker)
         now = worker.shifts
@@ -114,7 +113,12 @@ class Crew:
         """Nobody needed it in the meantime."""
         if worker in self._idle and worker.shifts == shifts:
             self._idle.remove(worker)
-            self._close(worker)
+            self._send_away(worker)
+
+    def _send_away(self, worker: Worker) -> None:
+        """One that has nothing to do; it would end by itself, but not if somebody has halted it."""
+        self._close(worker)
+        os.kill(worker.pid, signal.SIGKILL)
 
     def _bury(self, worker: Worker) -> None:
         self._reactor.remove(worker.handle)

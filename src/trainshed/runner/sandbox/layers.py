@@ -9,8 +9,9 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from trainshed.runner.sandbox import syscalls
 from trainshed.runner.sandbox.base import Base, Entry
@@ -108,14 +109,31 @@ class Layer:
 
     def clear_places(self, shown: Iterable[str]) -> None:
         """Remove what bubblewrap made in /tmp for folders it showed there, unless something else is in it."""
-        for path in shown:
-            while path.startswith("/tmp/"):
-                with contextlib.suppress(OSError):
-                    os.rmdir(self.tmp + path.removeprefix("/tmp"))
-                path = os.path.dirname(path)
+        here = os.open(self.tmp, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            for path in shown:
+                if path.startswith("/tmp/"):
+                    with contextlib.suppress(OSError):
+                        _remove_empty(here, path.split("/")[2:])
+        finally:
+            os.close(here)
 
-    def is_untouched(self, base: Base) -> bool:
-        """Whether nothing was written, so that another container may have it."""
+    def looks(self, base: Base) -> tuple[Look, ...]:
+        """Rights, marks and targets of what every container finds: who changes them has written, too."""
+        found = [self.tmp, *(self.upper(number) for number in range(len(base.overlays)))]
+        if "/" not in base.overlays:
+            inside = ("", *base.folders, *(path for path, _ in base.links))
+            found += [self.tree + path for path in inside]
+        return tuple(map(_look, found))
+
+    def is_untouched(self, base: Base, before: tuple[Look, ...]) -> bool:
+        """Whether nothing was written since it looked so, and another container may have it."""
+        try:
+            return self.looks(base) == before and self._is_empty(base)
+        except OSError:  # somebody has tidied up here
+            return False
+
+    def _is_empty(self, base: Base) -> bool:
         if os.listdir(self.tmp) or not self.has_empty_uppers(base):
             return False
         if "/" in base.overlays:
@@ -125,7 +143,49 @@ class Layer:
         return all(f"{folder}/{name}" in ours for folder in made for name in os.listdir(self.tree + folder))
 
     def has_empty_uppers(self, base: Base) -> bool:
-        return not any(os.listdir(self.upper(number)) for number in range(len(base.overlays)))
+        """Not where somebody has taken them away."""
+        try:
+            return not any(os.listdir(self.upper(number)) for number in range(len(base.overlays)))
+        except FileNotFoundError:
+            return False
+
+
+class Look(NamedTuple):
+    mode: int
+    owner: tuple[int, int]
+    target: str
+    marks: tuple[tuple[str, bytes], ...]
+
+
+def _look(path: str) -> Look:
+    found = os.lstat(path)
+    target = os.readlink(path) if stat.S_ISLNK(found.st_mode) else ""
+    return Look(found.st_mode, (found.st_uid, found.st_gid), target, _marks(path))
+
+
+def _marks(path: str) -> tuple[tuple[str, bytes], ...]:
+    """Extended attributes and access lists, but for the kernel's own notes about overlays."""
+    try:
+        names = sorted(os.listxattr(path, follow_symlinks=False))
+        return tuple(
+            (name, os.getxattr(path, name, follow_symlinks=False))
+            for name in names
+            if ".overlay." not in name
+        )
+    except OSError:  # a file system without any
+        return ()
+
+
+def _remove_empty(folder: int, names: Sequence[str]) -> None:
+    """The innermost first; never through a link, which the container may have put there."""
+    first, *rest = names
+    if rest:
+        inside = os.open(first, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+        try:
+            _remove_empty(inside, rest)
+        finally:
+            os.close(inside)
+    os.rmdir(first, dir_fd=folder)
 
 
 def _make_like(folder: str, other: str) -> None:

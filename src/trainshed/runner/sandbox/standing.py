@@ -8,7 +8,7 @@ written to stay, in no namespace at all, held by a descriptor, and are put up ag
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from trainshed.runner.sandbox import syscalls
@@ -81,9 +81,19 @@ def _fits(kept: _Kept, layer: Layer, wanted: Base) -> bool:
 
 
 def _ground(layer: Layer, tree: Base) -> tuple[int, ...]:
-    """What the overlays lie on: another disk may be mounted there meanwhile, or its rights be changed."""
+    """What the overlays lie on: another disk may be mounted there meanwhile, or its rights be changed.
+
+    Of folders above a mount the kernel drops nothing: that mount holds them.
+    """
+    above = sorted({folder for point in (*tree.overlays, *tree.binds) for folder in _above(point)})
     uppers = (layer.upper(number) for number in range(len(tree.overlays)))
-    return tuple(fact for folder in (*tree.overlays, *uppers) for fact in _facts(folder))
+    return tuple(fact for folder in (*tree.overlays, *above, *uppers) for fact in _facts(folder))
+
+
+def _above(path: str) -> Iterator[str]:
+    while path != "/":
+        path = os.path.dirname(path)
+        yield path
 
 
 def _facts(folder: str) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import select
 import socket
 import time
 from dataclasses import dataclass, replace
@@ -72,12 +73,13 @@ def supervise(job: Job, connection: socket.socket) -> bool:
         os.makedirs(job.place, mode=0o700)
         job.pod.enter()
         tree, words, stage, before = _prepare(job)
+        pristine = job.layer.looks(tree)
         name = f"{job.plan.pod.uid}-{job.plan.name}-{job.plan.attempt}"
         groups = job.kit.cgroups.make(name, job.plan.limits)
         plumbing = lay(job.place, tty=job.plan.tty, stdin=job.plan.stdin)
-        _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage, before), connection)
+        is_gone = _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage, before), connection)
         job.layer.clear_places(job.kit.options.visible)
-        return job.layer.is_untouched(tree)
+        return is_gone and job.layer.is_untouched(tree, pristine)
     except Refusal as refusal:
         _forget(job, connection, {"reason": refusal.reason, "error": refusal.message})
         return False
@@ -259,7 +261,8 @@ def _check(job: Job, tree: Base, view: View) -> None:
 # --- from start to end ------------------------------------------------------------------------------------
 
 
-def _live(job: Job, recipe: Recipe, connection: socket.socket) -> None:
+def _live(job: Job, recipe: Recipe, connection: socket.socket) -> bool:
+    """From its start to its end; whether all of its processes are known to be gone then."""
     outputs = Outputs(LogFile(job.plan.log), recipe.plumbing.outputs, is_typed=job.plan.tty)
     watch = Watch(outputs, recipe.plumbing.entrance)
     if job.plan.pod.host_pid:
@@ -271,15 +274,38 @@ def _live(job: Job, recipe: Recipe, connection: socket.socket) -> None:
         outputs.drain(_DRAIN_SECONDS)
         memory = job.plan.limits.memory if cgroups.ran_out_of_memory(recipe.groups) else None
         raise Refusal("StartError", _out_of_memory(memory) if memory else _words(outputs, status))
-    held = records.hold(job.place)
+    held, init = records.hold(job.place), _handle(launched.init)
     run = _record(job, launched, recipe.groups, begun)
     _tell(connection, {"pid": run.pid, "at": begun})
     if status is None:
         status = watch.until_end(launched.bwrap)
-    if job.plan.pod.host_pid:  # otherwise the kernel has ended all of them
+    if job.plan.pod.host_pid:
         orphans.end_all(launched.bwrap, os.getpid())
+    is_gone = job.plan.pod.host_pid or _outlast(init)
     _end(job, status, recipe.groups, begun, outputs)
     os.close(held)
+    return is_gone
+
+
+def _handle(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except OSError:  # it has ended already
+        return None
+
+
+def _outlast(init: int | None) -> bool:
+    """Wait until the first process of the sandbox is gone, by which the kernel has ended all others.
+
+    Bubblewrap ends as soon as it knows the exit code, while what the program left behind may still write.
+    """
+    if init is None:
+        return True
+    waiting = select.poll()
+    waiting.register(init, select.POLLIN)
+    is_gone = bool(waiting.poll(_DRAIN_SECONDS * 1000))
+    os.close(init)
+    return is_gone
 
 
 def _record(job: Job, launched: Launch, groups: tuple[str, ...], begun: float) -> Run:
