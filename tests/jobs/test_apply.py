@@ -99,6 +99,45 @@ def test_one_bad_document_hides_no_other(shed: Whole, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("namespace", 5, "metadata.namespace must be text, not 5."),
+        ("namespace", [], "metadata.namespace must be text, not []."),
+        ("namespace", True, "metadata.namespace must be text, not true."),
+        ("namespace", "a/b", "metadata.namespace cannot be 'a/b'."),
+        ("name", 5, "metadata.name must be text, not 5."),
+        ("name", {}, "metadata.name must be text, not {}."),
+    ],
+)
+def test_a_name_or_namespace_that_is_none_hides_no_other_document(
+    shed: Whole, name: str, field: str, value: object, said: str
+) -> None:
+    wrong, good = a_map("wrong"), a_map(name)
+    wrong["metadata"][field] = value
+    both = json.dumps({"apiVersion": "v1", "kind": "List", "items": [wrong, good]})
+    for command, verb in (("apply", "created"), ("delete", "deleted")):
+        ran = shed.run(sys.executable, "-m", "trainshed", command, "-f", "-", stdin=both)
+        assert (ran.code, ran.out) == (1, f"configmap/{name} {verb}\n"), ran
+        [line] = ran.err.splitlines()
+        assert line.startswith("Error: standard input: configmap")
+        assert line.endswith(f": {said}")
+
+
+def test_an_empty_namespace_is_the_usual_one(shed: Whole, name: str) -> None:
+    empty = a_map(name)
+    empty["metadata"]["namespace"] = ""
+    ran = apply(shed, "-f", "-", stdin=empty)
+    assert (ran.code, ran.out) == (0, f"configmap/{name} created\n"), ran
+
+
+def test_a_refused_field_does_not_work_on_the_terminal(shed: Whole, name: str) -> None:
+    ran = apply(shed, "-f", "-", stdin={**a_map(name), "\x1b[31mred\x1b[0m\x07": 1})
+    assert ran.code == 1
+    assert "red" in ran.err
+    assert ran.err.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"numNodes": 2}, 'spec.numNodes: there is no such field; did you mean "spec.trainer.numNodes"?'),

@@ -88,3 +88,28 @@ def test_a_document_that_cannot_be_sent_says_why(obj: Object, repeated: tuple[st
 def test_an_object_without_a_name_is_called_by_its_kind() -> None:
     assert applying.called({"kind": "Foo"}) == "foo"
     assert applying.called({"kind": "Foo", "apiVersion": "a.org/v1", "metadata": {}}) == "foo.a.org"
+
+
+@pytest.mark.parametrize("field", ["name", "namespace"])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (5, "must be text, not 5"),
+        (True, "must be text, not true"),
+        ([], "must be text, not []"),
+        ({}, "must be text, not {}"),
+        (["x" * 999], f'must be text, not ["{"x" * 37}…'),
+        ("a/b", "cannot be 'a/b'"),
+        ("..", "cannot be '..'"),
+    ],
+)
+def test_a_name_or_namespace_that_is_none_says_so(field: str, value: object, words: str) -> None:
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", field: value}}
+    assert applying.flaw(Document(obj, "x"), How()) == f"metadata.{field} {words}"
+
+
+@pytest.mark.parametrize("namespace", [None, ""])
+def test_a_namespace_may_be_left_open(namespace: str | None) -> None:
+    obj = an_object("ConfigMap")
+    obj["metadata"]["namespace"] = namespace
+    assert applying.flaw(Document(obj, "x"), How()) == ""

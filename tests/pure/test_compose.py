@@ -15,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from trainshed.cli.plane import Plane
 from trainshed.compose import (
     capabilities,
     datafolder,
     interrupts,
+    lifecycle,
     listening,
     machine,
     packages,
@@ -339,3 +341,30 @@ def test_doctor_says_which_frameworks_are_not_here_and_how_to_get_them() -> None
 def test_each_extra_for_pip_is_one_of_ours() -> None:
     declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert set(packages.EXTRAS) == set(declared["optional-dependencies"])
+
+
+def test_what_ended_as_told_is_stopped_and_what_left_its_note_is_not(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path, tmp_path)
+    assert lifecycle.is_stopped(folder)
+    assert lifecycle.is_stopped(DataFolder(tmp_path / "gone", tmp_path))
+    folder.state.write_text("")
+    assert not lifecycle.is_stopped(folder)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "loop"])
+def test_of_a_folder_that_cannot_be_looked_into_nothing_is_known_to_be_stopped(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    plane = Plane(DataFolder(tmp_path / name, tmp_path))
+    assert not plane.is_stopped
+    assert not plane.is_stopping
+
+
+def test_a_lock_that_cannot_be_read_says_of_no_stop(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path, tmp_path)
+    folder.state.write_text("")
+    folder.lock.mkdir()
+    with pytest.raises(Trouble):
+        turns.is_taken(folder)
+    assert not Plane(folder).is_stopping

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainshed.cli import console, output
+from trainshed.cli import apply, console, output
+from trainshed.jobs.applying import Outcome
 from trainshed.kube.plaintext import one_line, plain
 
 HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07and\x08 \x9b2Jmore"
@@ -35,3 +36,12 @@ def test_tables_facts_and_news_never_work_on_the_terminal(capsys: pytest.Capture
     shown = capsys.readouterr()
     assert shown.out == "NAME   MESSAGE\njob    red and more\nother  two lines\nverdict  red and more\n"
     assert shown.err == "red and more\nred and more\n"
+
+
+def test_outcomes_never_work_on_the_terminal_and_stay_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    apply.tell(Outcome(f"a/{HOSTILE}\nError: b", "created"), "file")
+    apply.tell(Outcome("a/b", "", f"{HOSTILE}\n\nError: c.", HOSTILE), f"file {HOSTILE}")
+    shown = capsys.readouterr()
+    assert shown.out == "a/red and more Error: b created\n"
+    [line] = shown.err.splitlines()
+    assert line == "Error: file red and more: a/b: red and more Error: c. Hint: red and more."

@@ -35,6 +35,13 @@ def test_several_elements_of_a_list_are_told_each(theirs: tuple[str, str], ours:
     assert refusals.reworded(f"{BEGIN}errors:{lines}", lints) == said
 
 
+def test_a_path_of_many_brackets_is_read_once() -> None:
+    torn = f"{BEGIN}errors:\n  .spec.{'[' * 1_000_000}: expected list\n  .spec.env[0].values: expected list"
+    assert refusals.reworded(torn, LINTS).endswith(
+        "[: expected list; spec.env[0].values: " + LINTS[0].message
+    )
+
+
 def test_other_refusals_are_left_as_they_are() -> None:
     assert refusals.reworded("spec.env[0].values: is not allowed", LINTS) == ""
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainshed.kube import verdicts
+from trainshed.kube.objects import decode, encode
 
 TRACEBACK = """\
 step 3 loss 0.5
@@ -151,6 +152,56 @@ def test_file_and_line_that_were_put_first_are_not_lost_where_the_cut_goes_throu
     rest = f"x = = 1\nSyntaxError: invalid syntax\n{table()}"
     assert verdicts.cause(f"{told}\n{verdicts.GAP}\n{table()}") == told
     assert verdicts.cause(f"{told}\n{verdicts.GAP}\n{rest}") == told
+
+
+FIRST = ('  File "/work/a.py", line 3{call}', "    x = = 1", "        ^", "{why}")
+SECOND = ('  File "/work/b.py", line 9{call}', "    y = = 1", "        ^", "{why}")
+
+
+def between_each_other(prefixes: tuple[str, str], why: str, call: str) -> str:
+    """Two processes that fail at once; the first one's exception comes last."""
+    first, second = ([line.format(why=why, call=call) for line in lines] for lines in (FIRST, SECOND))
+    ours, theirs = ([prefixes[0] + line for line in first], [prefixes[1] + line for line in second])
+    return "\n".join([ours[0], *theirs, *ours[1:]])
+
+
+@pytest.mark.parametrize(("why", "call"), [("SyntaxError: bad", ""), ("AssertionError", ", in main")])
+@pytest.mark.parametrize(
+    "prefixes",
+    [("[rank0]: ", "[rank1]: "), ("[default0]:", "[default1]:"), ("[rank0]: ", ""), ("", "[rank1]: ")],
+)
+def test_an_exception_is_not_told_with_the_place_of_another_process(
+    prefixes: tuple[str, str], why: str, call: str
+) -> None:
+    assert verdicts.cause(between_each_other(prefixes, why, call)) == f"{why} (a.py, line 3)"
+
+
+def test_no_place_is_told_where_only_another_process_names_one() -> None:
+    assert verdicts.cause('[rank1]:   File "/b.py", line 9\n[rank0]: SyntaxError: bad') == "SyntaxError: bad"
+
+
+def test_a_place_is_found_above_the_lines_of_many_other_processes() -> None:
+    pictures = zip(*([f"[rank{rank}]: {line}" for line in FIRST] for rank in range(16)), strict=True)
+    text = "\n".join(line for lines in pictures for line in lines).format(why="SyntaxError: bad", call="")
+    assert verdicts.cause(text) == "SyntaxError: bad (a.py, line 3)"
+
+
+def test_stamps_of_a_log_do_not_part_an_exception_from_its_place() -> None:
+    lines = unreadable("SyntaxError: bad").splitlines()
+    text = "\n".join(f"2026-01-01T00:00:0{at}Z stderr F {line}" for at, line in enumerate(lines))
+    assert verdicts.cause(text) == "SyntaxError: bad (train.py, line 7)"
+
+
+@pytest.mark.parametrize("said", ["ValueError: bad", "[rank0]: ValueError: bad", "Bus error", "bye"])
+def test_what_is_told_can_be_sent(said: str) -> None:
+    told = [verdicts.cause(said), verdicts.telling(said), verdicts.telling_line(said)]
+    assert {type(line) for line in told} == {str}
+    assert decode(encode(told)) == told
+
+
+@pytest.mark.parametrize("hostile", ["[" + "1" * 200_000, "[rank" * 40_000, 'File "' + "/" * 200_000])
+def test_a_long_line_that_is_almost_a_prefix_or_a_place_is_read_once(hostile: str) -> None:
+    assert verdicts.cause(f"{hostile}\nAssertionError") == "AssertionError"
 
 
 HANDLED = "Traceback (most recent call last):\nValueError: old, handled\n"

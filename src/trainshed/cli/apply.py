@@ -16,6 +16,7 @@ from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
 from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, WRONG_USAGE, Trouble
 from trainshed.kube.objects import Object, text
+from trainshed.kube.plaintext import one_line
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
@@ -127,7 +128,7 @@ def unreadable(found: Sequence[Parsed]) -> int:
 
 def tell(outcome: Outcome, origin: str) -> None:
     if outcome.verb:
-        print(f"{outcome.name} {outcome.verb}", flush=True)
+        print(one_line(f"{outcome.name} {outcome.verb}"), flush=True)
     else:
         complain(f"{origin}: {outcome.name}: {outcome.why}", outcome.hint)
 
@@ -140,7 +141,8 @@ async def _apply(client: Client, documents: Sequence[Document], how: How, cache:
     for document in applying.ordered(documents):
         if how.validation == "Warn":
             for repeated in document.repeated:
-                print(f"Warning: {document.origin}: {repeated}; the last one counts", file=sys.stderr)
+                warning = f"Warning: {document.origin}: {repeated}; the last one counts"
+                print(one_line(warning), file=sys.stderr)
         outcome = await _explained(await applier.apply(document), document.object, client, cache)
         tell(outcome, document.origin)
         refused += not outcome.verb
@@ -184,8 +186,9 @@ async def _no_runtime(fault: Fault, obj: Object, client: Client) -> str:
 
 
 def complain(message: str, hint: str = "") -> None:
-    said = message.rstrip(".")
-    hinted = f" Hint: {invocation.completed(hint)}{'' if hint.endswith('?') else '.'}" if hint else ""
+    """One line, whatever is in it: names, fields and paths may hold anything."""
+    said, hint = one_line(message).rstrip("."), one_line(invocation.completed(hint))
+    hinted = f" Hint: {hint}{'' if hint.endswith('?') else '.'}" if hint else ""
     print(f"Error: {said}{'' if said.endswith('?') else '.'}{hinted}", file=sys.stderr, flush=True)
 
 

@@ -30,7 +30,10 @@ class Plane:
 
     @property
     def is_stopping(self) -> bool:
-        return turns.is_taken(self.folder) or self.is_stopped
+        try:
+            return turns.is_taken(self.folder) or self.is_stopped
+        except (Trouble, OSError):  # asked while something else is told, which must not fail over it
+            return False
 
     @property
     def logs(self) -> Path:

@@ -38,7 +38,7 @@ from trainshed.client.retries import Patience
 from trainshed.client.transport import ANSWER_SECONDS, AbstractStream, HttpTransport, Transport
 from trainshed.client.watch import Watch
 from trainshed.kube import faults
-from trainshed.kube.objects import JSON, Object, dig
+from trainshed.kube.objects import JSON, Object, dig, text
 
 log = logging.getLogger(__name__)
 
@@ -295,12 +295,12 @@ class Client:
         return answer
 
     def _tell_warnings(self, headers: Mapping[str, tuple[str, ...]]) -> None:
-        for text in answers.warnings(headers):
-            self._on_warning(text)
+        for said in answers.warnings(headers):
+            self._on_warning(said)
 
     async def _home(self, obj: Object, namespace: str | None) -> tuple[Resource, str]:
         """Where an object goes: the namespace asked for, else its own; the server judges a mismatch."""
-        own = dig(obj, "metadata", "namespace") if namespace is None else namespace
+        own = text(obj, "metadata", "namespace") or None if namespace is None else namespace
         return await self.resource_of(obj), self._place(own)
 
     def _place(self, namespace: str | None) -> str:

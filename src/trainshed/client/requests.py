@@ -310,8 +310,13 @@ def _placed(resource: Resource, namespace: str) -> str:
     return namespace
 
 
+def is_segment(text: str) -> bool:
+    """Whether it can be a name or a namespace in a path."""
+    return bool(text) and text not in (".", "..") and "/" not in text
+
+
 def _segment(text: str, what: str) -> str:
-    if not text or text in (".", "..") or "/" in text:
+    if not is_segment(text):
         raise ValueError(f"{text!r} cannot be the {what} of an object")
     return quote(text, safe=":@")
 

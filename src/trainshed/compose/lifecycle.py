@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from trainshed.compose import (
     foreground,
@@ -133,7 +134,18 @@ def find_all(folder: DataFolder) -> Found:
 
 def is_stopped(folder: DataFolder) -> bool:
     """Whether server and agent ended as they were told to: one that is killed leaves its note behind."""
-    return not any(folder.note(part.name).exists() for part in (SERVER, AGENT))
+    return all(_is_gone(folder.note(part.name)) for part in (SERVER, AGENT))
+
+
+def _is_gone(note: Path) -> bool:
+    """Not so of one that cannot be looked at: `Path.exists` would raise, or say so from Python 3.14 on."""
+    try:
+        note.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _found(folder: DataFolder) -> Found:

@@ -10,11 +10,11 @@ from typing import Final
 
 from trainshed.client.client import Client
 from trainshed.client.failures import UnknownKind
-from trainshed.client.requests import Delete, Resource, Validation, Where, Write
+from trainshed.client.requests import Delete, Resource, Validation, Where, Write, is_segment
 from trainshed.jobs.manifests import Document
 from trainshed.kinds.kubeflow.families import LATER_MPI, MPI
 from trainshed.kube import conditions, faults
-from trainshed.kube.objects import Object, copied, dig, text
+from trainshed.kube.objects import JSON, Object, copied, dig, encode, text
 
 _FIRST: Final = (
     "Namespace",
@@ -40,6 +40,7 @@ _FIRST: Final = (
 _PREDECESSORS: Final = ('"kubectl-client-side-apply"', '"kubectl-create"', '"trainshed"')
 """Whoever wrote whole manifests before: applying the same files goes on where they stopped."""
 _DEFINED_SECONDS: Final = 30.0
+_MOST_SHOWN: Final = 40
 _OF_THE_SERVER: Final = ("managedFields", "resourceVersion", "generation")
 
 
@@ -97,6 +98,8 @@ def called(obj: Object) -> str:
 def flaw(document: Document, how: How) -> str:
     """What keeps a document from being sent at all; empty for a good one."""
     obj = document.object
+    if wrong := _misnamed(obj):
+        return wrong
     if not text(obj, "apiVersion"):
         return f"this {obj['kind']} has no apiVersion"
     if not text(obj, "metadata", "name"):
@@ -104,6 +107,23 @@ def flaw(document: Document, how: How) -> str:
     if document.repeated and how.validation == "Strict":
         return document.repeated[0]
     return ""
+
+
+def _misnamed(obj: Object) -> str:
+    """What cannot be part of a request's path."""
+    for field_ in ("name", "namespace"):
+        value = dig(obj, "metadata", field_)
+        if value is not None and not isinstance(value, str):
+            return f"metadata.{field_} must be text, not {_shown(value)}"
+        if value and not is_segment(value):
+            return f"metadata.{field_} cannot be {value!r}"
+    return ""
+
+
+def _shown(value: JSON) -> str:
+    """As a manifest has it, or how it begins."""
+    whole = encode(value).decode()
+    return whole if len(whole) <= _MOST_SHOWN else f"{whole[: _MOST_SHOWN - 1]}…"
 
 
 def verb(before: Object | None, after: Object) -> str:

@@ -11,7 +11,8 @@ from trainshed.controllers.trainjob.lints import Lint
 
 _TYPED: Final = "failed to create typed patch object"
 _COMPLAINT: Final = re.compile(r"\.(.+?): (?:field not declared in schema|expected )")
-_WHICH: Final = re.compile(r"\[[^\]]*\]")
+_WHICH: Final = re.compile(r"\[[^\]]*\]?")
+"""One that is never closed goes to the end: to try again at each bracket in it would take forever."""
 
 
 def reworded(refusal: str, lints: Sequence[Lint]) -> str:
@@ -29,12 +30,12 @@ def reworded(refusal: str, lints: Sequence[Lint]) -> str:
 
 def _found(paths: Sequence[str], lints: Sequence[Lint]) -> Iterator[str]:
     """Ours for each of theirs, or nothing. Elements of one list are taken one after the other."""
-    alike = Counter[str]()
-    for path in paths:
+    alike, forms = Counter[str](), [_plain(lint.path) for lint in lints]
+    for path, form in zip(paths, map(_plain, paths), strict=True):
         same = [lint for lint in lints if lint.path == path]
-        near = [lint for lint in lints if _plain(lint.path) == _plain(path)]
-        known = same or near[alike[_plain(path)] :] or near
-        alike[_plain(path)] += 1
+        near = [lint for lint, other in zip(lints, forms, strict=True) if other == form]
+        known = same or near[alike[form] :] or near
+        alike[form] += 1
         yield f"{known[0].path}: {known[0].message}" if known else ""
 
 

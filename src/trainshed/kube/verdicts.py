@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final
 
 from trainshed.kube.plaintext import plain
@@ -13,8 +13,11 @@ LONGEST: Final = 240
 GAP: Final = "…"
 """Stands alone between a line that was taken from further above and the end of a text."""
 
-_PREFIX: Final = re.compile(r"^\s*(?:\[[\w.-]*rank\d+\]:?|\[\w+\d+\]:|\S+ (?:stdout|stderr) [FP])\s?")
-"""What launchers put before each line of a process: `[rank1]:`, `[default0]:`, a log's own columns."""
+_PREFIX: Final = re.compile(r"^\s*(?:(\[[\w.-]*rank\d+\]:?|\[\w+\d\]:)|\S+ (?:stdout|stderr) [FP])\s?")
+"""What launchers put before each line of a process: `[rank1]:`, `[default0]:`, a log's own columns.
+
+These last have a time in them, so only the others tell processes apart.
+"""
 _CLASS: Final = (
     r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Expired|Warning)"
 )
@@ -28,7 +31,7 @@ _WORDLESS: Final = re.compile(rf"^{_CLASS}:?$")
 _CALL: Final = re.compile(r'^(?:\|\s+)?File "(?:[^"]*/)?([^"/]+)", line (\d+), in ')
 """Where an exception came from; told of one that says nothing itself, such as a bare `assert`."""
 _PICTURE: Final = 8
-"""How many lines there may be between the two, with those of a second process."""
+"""How many lines of the same process there may be between the two; all are, where none has a prefix."""
 _ECHOES: Final = re.compile(
     r"ChildFailedError|SignalException|DistBackendError|RendezvousConnectionError|RendezvousClosedError"
     r"|[Cc]onnection (?:closed|reset|refused|was)|[Bb]roken pipe|Socket Timeout|Abort"
@@ -66,6 +69,12 @@ _HINTS: Final = {
 }
 
 
+class _Line(str):
+    """A line without its prefix, which says whose it is. It stays in here: others get plain text."""
+
+    whose: str = ""
+
+
 def cause(message: str) -> str:
     """One line, at most `LONGEST` characters; empty for a program that said nothing."""
     lines = _lines(message)
@@ -79,7 +88,7 @@ def telling_line(text: str) -> str:
     """
     lines = _lines(text)
     found = _exception_line(lines) or _tool(lines)
-    return _located(found, lines) if found in text else ""
+    return str(_located(found, lines)) if found in text else ""
 
 
 def telling(message: str) -> str:
@@ -108,16 +117,22 @@ def is_echo(text: str) -> bool:
     return _ECHOES.search(text) is not None
 
 
-def _lines(message: str) -> list[str]:
-    lines = (_MEMBER.sub("", _PREFIX.sub("", line)).strip() for line in plain(message).splitlines())
-    return [line for line in lines if line]
+def _lines(message: str) -> list[_Line]:
+    return [line for said in plain(message).splitlines() if (line := _line(said))]
 
 
-def _found(lines: Sequence[str]) -> str:
+def _line(said: str) -> _Line:
+    prefix = _PREFIX.match(said)
+    line = _Line(_MEMBER.sub("", said[prefix.end() :] if prefix else said).strip())
+    line.whose = (prefix and prefix[1]) or ""
+    return line
+
+
+def _found(lines: Sequence[_Line]) -> str:
     return next((line for look in _LOOKS if (line := look(lines))), "")
 
 
-def _exception(lines: Sequence[str]) -> str:
+def _exception(lines: Sequence[_Line]) -> str:
     """The last exception of the program itself, not of its launcher.
 
     It may have been handled, or its message has several lines, or what was printed before comes out at the
@@ -138,14 +153,14 @@ def _exception_line(lines: Sequence[str]) -> str:
     return _last(lines, lambda line: bool(_EXCEPTION.match(line)) and not is_echo(line))
 
 
-def _located(found: str, lines: Sequence[str]) -> str:
+def _located(found: str, lines: Sequence[_Line]) -> str:
     """With file and line, where they stand above an exception only; `tails` may have put both first."""
     form = _PLACE if _UNREADABLE.match(found) else _CALL if _WORDLESS.match(found) else None
     if form is None:
         return found
     at = len(lines) - 1 - lines[::-1].index(found)
-    above = reversed(lines[max(0, at - _PICTURE) : at])
-    place = next((place for line in above if (place := form.match(line))), None)
+    above = (line for line in reversed(lines[:at]) if line.whose == lines[at].whose)
+    place = next((place for line in islice(above, _PICTURE) if (place := form.match(line))), None)
     if place:
         return f"{found} ({place[1]}, line {place[2]})"
     return lines[0] if lines[0].startswith(f"{found} (") else found
@@ -206,7 +221,7 @@ def _worded(lines: Sequence[str]) -> Iterator[str]:
     return (line for line in reversed(lines) if re.search(r"\w", line))
 
 
-_LOOKS: Final[tuple[Callable[[Sequence[str]], str], ...]] = (_exception, _tool, _signal, _table, _echo)
+_LOOKS: Final[tuple[Callable[[Sequence[_Line]], str], ...]] = (_exception, _tool, _signal, _table, _echo)
 
 
 def _last(lines: Sequence[str], claim: Callable[[str], bool]) -> str:
@@ -219,5 +234,5 @@ def _hinted(line: str) -> str:
 
 
 def _short(line: str) -> str:
-    line = _hinted(line)
+    line = str(_hinted(line))
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
