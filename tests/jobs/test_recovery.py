@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -9,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -114,36 +116,105 @@ def test_training_goes_on_while_a_part_is_dead(own: Whole, part: str) -> None:
 
 
 _TALK = "seq 3; while [ ! -e /tmp/go ]; do sleep 0.1; done; seq 4 6"
+_TALK_ON = f"{_TALK}; while [ ! -e /tmp/on ]; do sleep 0.1; done; seq 7 8; printf 9"
+_FOLLOWED = f"followed-{os.getpid()}"
+"""Its processes are looked for on the whole machine, where other tests may run at the same time."""
+_ENDS = [signal.SIGKILL, signal.SIGTERM]
 
 
+@contextmanager
+def following(own: Whole, heard: Path) -> Iterator[subprocess.Popen[bytes]]:
+    words = [sys.executable, "-m", "trainshed", "logs", "-f", _FOLLOWED]
+    with heard.open("w") as file, subprocess.Popen(words, env=own.environment, stdout=file) as follower:
+        try:
+            yield follower
+        finally:
+            follower.kill()  # where the test has failed, nobody else would end it
+
+
+def end_parts(own: Whole, number: signal.Signals, parts: list[str]) -> None:
+    pids = own.pids()
+    for part in parts:
+        os.kill(pids[part], number)
+    for part in parts:
+        eventually(lambda part=part: own.pids_or_none(part) is None, f"{part} is gone")  # type: ignore[misc]
+
+
+def is_refused_lines(own: Whole) -> bool:
+    told = [json.loads(line) for line in (own.data / "audit.log").read_text().splitlines()]
+    return any(one["code"] == 503 for one in told if one.get("subresource") == "log")
+
+
+def numbers(heard: Path) -> list[int]:
+    said = [line.rpartition("] ")[2] for line in heard.read_text().splitlines()]
+    return [int(line) for line in said if line.isdigit()]
+
+
+@pytest.mark.parametrize("number", _ENDS, ids=["killed", "stopped"])
 @pytest.mark.parametrize(
     ("job", "host"),
     [
-        (a_shell("followed", _TALK), "followed-node-0-0"),
+        (a_shell(_FOLLOWED, _TALK), f"{_FOLLOWED}-node-0-0"),
         (
-            a_job("PyTorchJob", "followed", {"cleanPodPolicy": "All"}, Master=a_script(_TALK)),
-            "followed-master-0",
+            a_job("PyTorchJob", _FOLLOWED, {"cleanPodPolicy": "All"}, Master=a_script(_TALK)),
+            f"{_FOLLOWED}-master-0",
         ),
     ],
     ids=["its pods stay", "its pods go"],
 )
 def test_who_follows_a_job_gets_each_line_once_though_the_server_was_killed(
-    own: Whole, tmp_path: Path, job: Object, host: str
+    own: Whole, tmp_path: Path, job: Object, host: str, number: signal.Signals
 ) -> None:
     own.apply(job)
     eventually(lambda: bool(processes_of(host, "bash")), "it runs")
-    [program] = [min(processes_of(host, "bash"))]
-    heard, words = tmp_path / "heard", [sys.executable, "-m", "trainshed", "logs", "-f", "followed"]
-    with heard.open("w") as file, subprocess.Popen(words, env=own.environment, stdout=file) as follower:
+    program, heard = min(processes_of(host, "bash")), tmp_path / "heard"
+    with following(own, heard) as follower:
         eventually(lambda: "3\n" in heard.read_text(), "the first lines are heard")
-        os.kill(own.pids()["apiserver"], signal.SIGKILL)
-        eventually(lambda: own.pids_or_none("apiserver") is None, "the server is gone")
+        end_parts(own, number, ["apiserver"])
         Path(f"/proc/{program}/root/tmp/go").touch()
         eventually(lambda: not is_running(program), "all is said")
         own.up()
         assert follower.wait(SECONDS) == 0
-    said = [line.rpartition("] ")[2] for line in heard.read_text().splitlines()]
-    assert [line for line in said if line.isdigit()] == ["1", "2", "3", "4", "5", "6"]
+    assert numbers(heard) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("number", "parts"),
+    [(signal.SIGTERM, ["apiserver"]), (signal.SIGKILL, ["apiserver", "agent"])],
+    ids=["the server was stopped", "server and agent were killed"],
+)
+def test_who_follows_a_job_that_talks_on_gets_each_line_once_though(
+    own: Whole, tmp_path: Path, number: signal.Signals, parts: list[str]
+) -> None:
+    own.apply(a_shell(_FOLLOWED, _TALK_ON))
+    host, heard = f"{_FOLLOWED}-node-0-0", tmp_path / "heard"
+    eventually(lambda: bool(processes_of(host, "bash")), "it runs")
+    program = min(processes_of(host, "bash"))
+    with following(own, heard) as follower:
+        eventually(lambda: "3\n" in heard.read_text(), "the first lines are heard")
+        end_parts(own, number, parts)
+        Path(f"/proc/{program}/root/tmp/go").touch()
+        if "agent" in parts:
+            own.up("--server-only")
+            eventually(lambda: is_refused_lines(own), "it is asked for lines before there is an agent")
+        own.up()
+        eventually(lambda: "6\n" in heard.read_text(), "what was said meanwhile is heard")
+        Path(f"/proc/{program}/root/tmp/on").touch()
+        assert follower.wait(SECONDS) == 0
+    assert numbers(heard) == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_who_follows_a_container_that_starts_again_at_once_gets_each_line_of_each_run_once(
+    shed: Whole, name: str
+) -> None:
+    shed.apply(a_runtime("again", backoffLimit=2, pod={"restartPolicy": "OnFailure"}))
+    shed.apply(a_shell(name, "sleep 1; seq 3; printf 4; exit 1", runtime="again"))
+    shed.await_pods(name)
+    said = shed.trainshed("logs", "-f", name).out
+    files = (shed.data / "logs" / "default").glob(f"{name}-*/node/*.log")
+    runs = [file for file in files if file.stat().st_size]  # the last one may be ended before it speaks
+    assert len(runs) > 1
+    assert said == "[0] 1\n[0] 2\n[0] 3\n[0] 4\n" * len(runs)
 
 
 def test_who_follows_a_job_is_told_that_all_was_stopped_and_what_became_of_it(

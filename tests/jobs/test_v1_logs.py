@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import time
 
+import msgspec
+import pytest
+
 from tests.jobs import v1
+from tests.jobs.builders import a_shell
 from tests.jobs.v1 import a_job, a_script, eventually, pods
 from tests.whole import Whole
 from trainshed.client import kubeconfig
@@ -12,9 +16,12 @@ from trainshed.client.client import Client
 from trainshed.jobs import following, jobkinds
 from trainshed.jobs.following import Lines
 from trainshed.jobs.jobkinds import TRAINJOB
+from trainshed.kube import ages
+from trainshed.runner.logs import kept
 
 PATIENCE = 18.0
 """Less than a log that has ended gets for its last lines."""
+ENDS = {"TrainJob": "Complete", "PyTorchJob": "Succeeded"}
 
 
 def test_following_ends_with_the_job_though_an_init_container_still_waits(shed: Whole, name: str) -> None:
@@ -38,10 +45,10 @@ def test_lines_of_a_job_that_took_its_pods_away_are_read_with_and_without_follow
     shed.apply(a_job("PyTorchJob", name, {"cleanPodPolicy": "All"}, **roles))
     v1.finish(shed, "PyTorchJob", name)
     eventually(lambda: not pods(shed, name), "the pods are gone")
-    kept = shed.trainshed("logs", name)
-    assert "[master 0] rank 0\n" in kept.out
+    read = shed.trainshed("logs", name)
+    assert "[master 0] rank 0\n" in read.out
     followed = shed.trainshed("logs", "-f", name)
-    assert (followed.code, followed.out) == (0, kept.out)
+    assert (followed.code, followed.out) == (0, read.out)
     assert followed.err.startswith(f"pytorchjob/{name}: Complete after ")
     assert shed.trainshed("logs", "-f", name, "--rank", "0").out == "[master 0] rank 0\n"
     shed.kubectl("delete", "pytorchjob", name)
@@ -62,6 +69,43 @@ async def test_who_follows_a_job_hears_pods_that_were_gone_before_it_saw_them(sh
     assert ("master 0", ("rank 0",)) in heard
     assert ("worker 0", ("rank 1",)) in heard
     shed.kubectl("delete", "pytorchjob", name)
+
+
+@pytest.mark.parametrize("is_here", [True, False], ids=["here", "as on a cluster"])
+async def test_a_last_line_that_does_not_end_is_heard_once(shed: Whole, name: str, is_here: bool) -> None:
+    shed.apply(a_shell(name, "sleep 1; seq 2; printf 3"))
+    heard: list[str] = []
+    logs = shed.data / "logs" if is_here else None
+    async with Client.connect(kubeconfig.load(shed.data / "kubeconfig")) as client:
+        async for one in following.follow(client, name, "default", logs=logs):
+            heard += one.texts if isinstance(one, Lines) else ()
+    assert heard == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("kind", ["TrainJob", "PyTorchJob"])
+def test_lines_of_a_former_job_of_the_name_are_not_those_of_a_new_one(
+    shed: Whole, name: str, kind: str
+) -> None:
+    is_v1, says = kind != "TrainJob", "echo former"
+    job = a_job(kind, name, Master=a_script(says)) if is_v1 else a_shell(name, says)
+    shed.apply(job)
+    shed.kubectl("wait", f"--for=condition={ENDS[kind]}", f"{kind}/{name}", "--timeout=60s")
+    shed.kubectl("delete", kind, name, "--cascade=foreground")
+    assert "former\n" in shed.trainshed("logs", name).out
+    job["spec"] |= {"runPolicy": {"suspend": True}} if is_v1 else {"suspend": True}
+    shed.apply(job)
+    date_notes(shed, name, str(shed.get(kind, name)["metadata"]["creationTimestamp"]))
+    told = shed.trainshed("logs", name)
+    assert (told.code, told.out) == (1, "")
+    assert told.err.startswith(f'Error: there are no lines of {kind} "{name}" yet'), told
+    shed.kubectl("delete", kind, name)
+
+
+def date_notes(shed: Whole, name: str, created: str) -> None:
+    """As if the pods of a name had begun in the second of a later job: real ones cannot be timed so."""
+    root = shed.data / "logs"
+    for one in kept.find(root, "default", name):
+        kept.write(root, msgspec.structs.replace(one.note, started=ages.parse_timestamp(created)))
 
 
 def test_a_job_that_waits_has_no_lines_yet_and_says_what_it_waits_for(shed: Whole, name: str) -> None:

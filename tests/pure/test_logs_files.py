@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trainshed.kube.objects import Object
 from trainshed.runner.logs import files, kept, lines, positions, retention
 from trainshed.runner.logs.kept import PodNote
 from trainshed.runner.logs.reading import Wish, opened
@@ -188,6 +189,20 @@ class TestKeptLogs:
         }
         note = kept.note_of(pod, started=START)
         assert (note.job, note.step, note.index, note.attempt, note.node) == ("bert", "node", 1, 2, "here")
+
+    @pytest.mark.parametrize(
+        ("labels", "owner"),
+        [
+            ({"training.kubeflow.org/job-name": "bert"}, "job"),
+            ({"jobset.sigs.k8s.io/jobset-name": "bert", "jobset.sigs.k8s.io/jobset-uid": "set"}, "set"),
+            ({"batch.kubernetes.io/job-name": "bert"}, ""),
+        ],
+        ids=["a v1 job", "a JobSet", "a Job alone"],
+    )
+    def test_a_note_names_who_made_the_pod(self, labels: Object, owner: str) -> None:
+        owners = [{"uid": "other"}, {"uid": "job", "controller": True}]
+        meta = {"namespace": "d", "name": "p", "uid": "u", "labels": labels, "ownerReferences": owners}
+        assert kept.note_of({"metadata": meta}).owner == owner
 
     def test_a_pod_of_no_job_is_noted_too(self) -> None:
         note = kept.note_of({"metadata": {"namespace": "d", "name": "p", "uid": "u"}})

@@ -7,8 +7,9 @@ import pytest
 from tests.pure import pod_objects
 from tests.pure.pod_objects import ended
 from trainshed.controllers.trainjob import restarts
-from trainshed.jobs import following, summary
+from trainshed.jobs import podruns, summary
 from trainshed.jobs.following import Source
+from trainshed.jobs.podruns import Stage
 from trainshed.kube.objects import Object
 
 RUNS: Object = {"running": {}}
@@ -178,9 +179,15 @@ def test_a_run_is_read_once_it_runs_and_the_one_before_by_previous() -> None:
         {"name": "setup", "restartCount": 0, "state": ended},
         {"name": "node", "restartCount": 1, "state": {"running": {}}, "lastState": ended},
         {"name": "late", "restartCount": 0, "state": {"waiting": {}}},
+        {"name": "crashes", "restartCount": 2, "state": {"waiting": {}}, "lastState": ended},
     ]
     pod = {"status": {"initContainerStatuses": statuses[:1], "containerStatuses": statuses[1:]}}
-    assert list(following.runs_of(pod)) == [("setup", 0, False), ("node", 0, True), ("node", 1, False)]
+    assert list(podruns.runs_of(pod)) == [
+        ("setup", 0, Stage.OVER),
+        ("node", 0, Stage.BEFORE),
+        ("node", 1, Stage.GOES_ON),
+        ("crashes", 2, Stage.OVER),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -211,4 +218,4 @@ def test_a_label_tells_lines_apart(role: str, rank: int, container: str, label: 
 )
 def test_only_a_run_that_nobody_has_ended_goes_on(change: Object, expected: bool) -> None:
     waits = {"status": {"phase": "Pending", "initContainerStatuses": [{"name": "waits", "state": RUNS}]}}
-    assert following.goes_on({**waits, **change}, "waits", 0) is expected
+    assert podruns.goes_on({**waits, **change}, "waits", 0) is expected

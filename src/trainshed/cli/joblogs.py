@@ -18,12 +18,11 @@ from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from trainshed.cli.plane import Plane
     from trainshed.client.client import Client
     from trainshed.client.requests import LogOptions
     from trainshed.jobs.jobkinds import Member
+    from trainshed.jobs.keptlogs import Claim
     from trainshed.jobs.references import Reference
     from trainshed.jobs.summary import Summary
     from trainshed.runner.logs.kept import Kept
@@ -115,8 +114,8 @@ def _print_kept(
     if not found and one.kind.family is None:
         _refuse_rank(one, wanted[0], _kept(where, one, (None, wanted[1])))
     if not found:
-        begun = _begun(_job(where, one))
-        there = keptlogs.attempts(where.folder.pod_logs, where.namespace or "default", one.name, begun)
+        _, claim = target.perform(where, lambda client: _claimed(client, one))
+        there = keptlogs.attempts(where.folder.pod_logs, where.namespace or "default", one.name, claim)
         if there:
             raise _lineless(one, f" as asked for; kept are attempts {', '.join(map(str, there))}")
     if not any(kept.containers() for kept in found):  # none of them has ever begun
@@ -153,23 +152,22 @@ def _kept(where: Target, one: Reference, wanted: tuple[int | None, int | None]) 
 
     root, namespace = where.folder.pod_logs, where.namespace or "default"
     rank, attempt = wanted
-    job = _job(where, one)
-    begun, family = _begun(job), one.kind.family
+    job, claim = target.perform(where, lambda client: _claimed(client, one))
+    family = one.kind.family
     if family is None:
-        return keptlogs.find(root, namespace, one.name, rank, attempt, since=begun)
-    found = keptlogs.find(root, namespace, one.name, None, attempt, since=begun)
+        return keptlogs.find(root, namespace, one.name, rank, attempt, claim)
+    found = keptlogs.find(root, namespace, one.name, None, attempt, claim)
     return [
         kept for kept in found if rank in (None, jobkinds.rank(family, job, kept.note.step, kept.note.index))
     ]
 
 
-def _job(where: Target, one: Reference) -> Object | None:
-    return target.perform(where, lambda client: client.find(one.kind.resource, one.name, client.namespace))
+async def _claimed(client: Client, one: Reference) -> tuple[Object | None, Claim]:
+    """The job, and which lines are its own."""
+    from trainshed.jobs import keptlogs
 
-
-def _begun(job: Object | None) -> datetime | None:
-    """Since when lines are its own: a former job of its name has left some, too."""
-    return summary.summarize(job).created if job else None
+    job = await client.find(one.kind.resource, one.name, client.namespace)
+    return job, await keptlogs.claim_of(client, one.kind, job)
 
 
 def _follow(where: Target, one: Reference, rank: int | None, options: LogOptions) -> int:

@@ -123,7 +123,7 @@ def _kept(where: Target, name: str, began: datetime) -> str:
     from trainshed.jobs import keptlogs
 
     root, namespace = where.folder.pod_logs, where.namespace or "default"
-    found = keptlogs.find(root, namespace, name, None, None, since=began)
+    found = keptlogs.find(root, namespace, name, None, None, keptlogs.Claim(since=began))
     return f"its lines stay: {invocation.command_there('logs', name)}" if keptlogs.has_lines(found) else ""
 
 

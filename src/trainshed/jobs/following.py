@@ -11,8 +11,8 @@ are gone before anybody read them, from the logs that are kept on this machine.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -20,24 +20,19 @@ from typing import Final
 from trainshed.client.client import Client
 from trainshed.client.failures import ConnectionFailure
 from trainshed.client.requests import LogOptions, Where
-from trainshed.jobs import belongings, jobkinds, keptlogs, loglines, marks, summary
+from trainshed.jobs import belongings, jobkinds, keptlogs, podruns, runlines, summary
 from trainshed.jobs.jobkinds import TRAINJOB, JobKind, Member
-from trainshed.jobs.marks import START, Line, Mark
+from trainshed.jobs.marks import Line
+from trainshed.jobs.runlines import RunLines
 from trainshed.jobs.summary import Summary
 from trainshed.kinds.core import podstates
 from trainshed.kube import faults
-from trainshed.kube.objects import Object, dig, text
-from trainshed.runner.logs.files import Place
+from trainshed.kube.objects import Object, text
 from trainshed.runner.logs.kept import Kept
 
-log = logging.getLogger(__name__)
-
-_STATUSES = ("initContainerStatuses", "containerStatuses")
 _QUEUE = 64
 _SILENCE_SECONDS = 20.0
 """So long may a log say nothing after its job's end before it is given up."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 3.0
-"""Between two looks whether the server is there again."""
 _LINGER_SECONDS = 2.0
 """Likewise of a container that a v1 job has left running: it may wait for a peer that will never come."""
 
@@ -109,8 +104,8 @@ class _Follower:
     over: asyncio.Event = field(default_factory=asyncio.Event)
     looked: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once it is known whether there is such a job; what its pods are called depends on it."""
-    pieces: int = 0
-    """Read so far, of all logs."""
+    batches: int = 0
+    """Of new lines, read so far of all logs: what is only read again is no sign of life."""
     wish: LogOptions = ALL_LINES
     logs: Path | None = None
 
@@ -217,7 +212,7 @@ async def _tell(follower: _Follower) -> None:
     if follower.job is None:
         return
     pods = list(follower.pods.values())
-    ready = sum(podstates.is_running(pod) and not is_ending(pod) for pod in pods)
+    ready = sum(podstates.is_running(pod) and not podruns.is_ending(pod) for pod in pods)
     news = News(summary.summarize(follower.job, None, pods), ready, len(pods))
     if news != follower.told:
         follower.told = news
@@ -227,25 +222,13 @@ async def _tell(follower: _Follower) -> None:
 # --- lines --------------------------------------------------------------------------------------------------
 
 
-def runs_of(pod: Object) -> Iterator[tuple[str, int, bool]]:
-    """Container runs of a pod whose lines can be read: name, number, and whether it is the run before."""
-    for part in _STATUSES:
-        for status in dig(pod, "status", part) or []:
-            name, count = str(status.get("name")), int(status.get("restartCount") or 0)
-            if count and dig(status, "lastState", "terminated"):
-                yield name, count - 1, True
-            state = status.get("state") or {}
-            if "running" in state or "terminated" in state:
-                yield name, count, False
-
-
 def _read_new(follower: _Follower, group: asyncio.TaskGroup, pod: Object) -> None:
     uid, one = text(pod, "metadata", "uid"), jobkinds.member(follower.kind, pod, follower.job)
-    for container, run, previous in runs_of(pod):
+    for container, run, stage in podruns.runs_of(pod):
         if _begins(follower, one, (uid, container, run)):
             attempt = summary.attempt_of(pod)
             source = _source(one, uid, text(pod, "metadata", "name"), container, attempt, run)
-            _have_read(follower, group, source, _read(follower, source, previous))
+            _have_read(follower, group, source, _lines_of(follower, source).read(stage))
 
 
 def _read_left(follower: _Follower, group: asyncio.TaskGroup, one: Kept) -> None:
@@ -256,7 +239,7 @@ def _read_left(follower: _Follower, group: asyncio.TaskGroup, one: Kept) -> None
         for run in one.attempts(container):
             if _begins(follower, member, (note.uid, container, run)):
                 source = _source(member, note.uid, note.name, container, note.attempt, run)
-                _have_read(follower, group, source, _read_kept(follower, source))
+                _have_read(follower, group, source, _lines_of(follower, source).kept())
 
 
 def _begins(follower: _Follower, one: Member, run: Run) -> bool:
@@ -272,82 +255,30 @@ def _source(one: Member, uid: str, pod: str, container: str, attempt: int, run: 
     return Source(uid, pod, one.role, one.rank, container, attempt, run, one.index, one.trainer)
 
 
-def _have_read(
-    follower: _Follower, group: asyncio.TaskGroup, source: Source, reading: Coroutine[None, None, None]
-) -> None:
-    reader = group.create_task(reading, name=f"lines of {source.pod}")
+def _lines_of(follower: _Follower, source: Source) -> RunLines:
+    return RunLines(
+        follower.client,
+        follower.namespace,
+        source.pod,
+        source.uid,
+        source.container,
+        source.run,
+        tail=follower.wish.tail_lines,
+        logs=follower.logs,
+    )
+
+
+def _have_read(follower: _Follower, group: asyncio.TaskGroup, source: Source, found: runlines.Lines) -> None:
+    reader = group.create_task(_put_all(follower, source, found), name=f"lines of {source.pod}")
     follower.readers[reader] = (source.uid, source.container, source.run)
     reader.add_done_callback(follower.readers.pop)
 
 
-async def _read(follower: _Follower, source: Source, previous: bool | None) -> None:
-    """All lines of one run; where the connection is lost, it is read on from there."""
-    mark = START
-    while previous is not None:
-        try:
-            async for lines in _behind(follower, source, mark, previous=previous):
-                mark = marks.advanced(mark, lines)
-                await _put(follower, source, lines)
-            return
-        except ConnectionFailure as trouble:
-            log.debug("lines of %s broke off: %s", source.pod, trouble)
-        except faults.Fault as trouble:
-            log.debug("lines of %s cannot be read: %s", source.pod, trouble)
-            break
-        previous = await _found_again(follower, source)
-    await _read_kept(follower, source, mark)
-
-
-async def _read_kept(follower: _Follower, source: Source, mark: Mark = START) -> None:
-    """The pod is gone; its lines are not, where they are kept. The job itself is watched elsewhere."""
-    if follower.logs is None:
-        return
-    place = Place(follower.logs, follower.namespace, source.pod, source.uid, source.container)
-    tail = follower.wish.tail_lines if mark == START else None
-    async for lines in loglines.kept(place.run(source.run), mark, tail):
-        await _put(follower, source, lines)
-
-
-async def _put(follower: _Follower, source: Source, lines: Sequence[Line]) -> None:
-    await follower.heard.put(Lines(source, tuple(map(follower.written, lines))))
-
-
-def _behind(
-    follower: _Follower, source: Source, mark: Mark, *, previous: bool
-) -> AsyncGenerator[Sequence[Line], None]:
-    """What the run has said since the mark; all of it, or the end that was asked for, without one."""
-    options = LogOptions(
-        container=source.container,
-        follow=not previous,
-        previous=previous,
-        timestamps=True,
-        tail_lines=follower.wish.tail_lines if mark == START else None,
-        since_time=mark.since,
-    )
-    pieces = _counted(follower, follower.client.logs(source.pod, follower.namespace, options))
-    return loglines.behind(pieces, mark, is_whole=True)
-
-
-async def _counted(follower: _Follower, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    async for piece in pieces:
-        follower.pieces += 1
-        yield piece
-
-
-async def _found_again(follower: _Follower, source: Source) -> bool | None:
-    """Once the server answers: whether the run is the one before by now; None where nobody has it."""
-    pause = _FIRST_PAUSE
-    while True:
-        await asyncio.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
-        try:
-            pod = await follower.client.get("pods", source.pod, follower.namespace)
-        except ConnectionFailure:
-            continue
-        except faults.Fault:
-            return None
-        runs = {(name, run): is_previous for name, run, is_previous in runs_of(pod)}
-        return runs.get((source.container, source.run))
+async def _put_all(follower: _Follower, source: Source, found: runlines.Lines) -> None:
+    async with aclosing(found):
+        async for lines in found:
+            follower.batches += 1
+            await follower.heard.put(Lines(source, tuple(map(follower.written, lines))))
 
 
 async def _last_words(follower: _Follower, group: asyncio.TaskGroup) -> None:
@@ -357,44 +288,28 @@ async def _last_words(follower: _Follower, group: asyncio.TaskGroup) -> None:
     where = Where(labels=follower.kind.selector(follower.name))
     for pod in (await follower.client.list("pods", follower.namespace, where)).items:
         _read_new(follower, group, pod)
-    for one in await asyncio.to_thread(_left, follower):
+    for one in await _left(follower):
         _read_left(follower, group, one)
-    read, silence = follower.pieces, 0.0
+    read, silence = follower.batches, 0.0
     while follower.readers and silence < _patience(follower):
         await asyncio.wait(list(follower.readers), timeout=_LINGER_SECONDS)
-        silence = silence + _LINGER_SECONDS if read == follower.pieces else 0.0
-        read = follower.pieces
+        silence = silence + _LINGER_SECONDS if read == follower.batches else 0.0
+        read = follower.batches
 
 
-def _left(follower: _Follower) -> list[Kept]:
+async def _left(follower: _Follower) -> list[Kept]:
     """What all pods of the job's last attempt have left."""
-    if follower.logs is None or follower.job is None:
+    if follower.logs is None:
         return []
-    since = summary.summarize(follower.job).created
-    return keptlogs.find(follower.logs, follower.namespace, follower.name, None, None, since)
+    claim = await keptlogs.claim_of(follower.client, follower.kind, follower.job)
+    place = follower.logs, follower.namespace, follower.name
+    return await asyncio.to_thread(keptlogs.find, *place, None, None, claim)
 
 
 def _patience(follower: _Follower) -> float:
     """Lines of what has ended, or is told to, are on their way; what goes on may say nothing for ever."""
     go_on = follower.kind.family is not None and all(
-        goes_on(follower.pods.get(uid, {}), container, run)
+        podruns.goes_on(follower.pods.get(uid, {}), container, run)
         for uid, container, run in follower.readers.values()
     )
     return _LINGER_SECONDS if go_on else _SILENCE_SECONDS
-
-
-def is_ending(pod: Object) -> bool:
-    """Whether somebody has told it to."""
-    return bool(text(pod, "metadata", "deletionTimestamp"))
-
-
-def goes_on(pod: Object, container: str, run: int) -> bool:
-    """Whether that run of a container goes on, and nobody has told the pod to end."""
-    if is_ending(pod) or text(pod, "status", "phase") in ("Succeeded", "Failed"):
-        return False
-    return any(
-        "running" in (status.get("state") or {})
-        for part in _STATUSES
-        for status in dig(pod, "status", part) or []
-        if status.get("name") == container and int(status.get("restartCount") or 0) == run
-    )

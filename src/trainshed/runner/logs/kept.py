@@ -12,6 +12,7 @@ import msgspec
 
 from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, dig, metadata
+from trainshed.kube.owners import controller_of
 from trainshed.runner.logs import files
 
 NOTE = "meta.json"
@@ -37,7 +38,7 @@ class PodNote(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     attempt: int = 0
     """How often the whole had been restarted before."""
     owner: str = ""
-    """The uid of the JobSet: names are used again, uids are not."""
+    """The uid of the JobSet, PyTorchJob …: names are used again, uids are not."""
     node: str = ""
     started: datetime | None = None
     ended: datetime | None = None
@@ -74,7 +75,7 @@ def note_of(pod: Object, started: datetime | None = None, ended: datetime | None
         step=_first(labels, f"{_JOBSET}replicatedjob-name", f"{_V1}replica-type"),
         index=_number(index),
         attempt=_number(labels.get(f"{_JOBSET}restart-attempt")),
-        owner=str(labels.get(f"{_JOBSET}jobset-uid") or ""),
+        owner=str(labels.get(f"{_JOBSET}jobset-uid") or "") or _v1_owner(pod, labels),
         node=str(dig(pod, "spec", "nodeName") or ""),
         started=started,
         ended=ended,
@@ -151,6 +152,12 @@ _notes = msgspec.json.Decoder(PodNote)
 def _age(kept: Kept) -> tuple[str, int, int, str]:
     started = kept.note.started
     return started.isoformat() if started else "", kept.note.attempt, kept.note.index, kept.note.name
+
+
+def _v1_owner(pod: Object, labels: Object) -> str:
+    """The uid of the v1 job that made a pod; pods of JobSets have theirs in a label."""
+    owner = controller_of(pod) if labels.get(f"{_V1}job-name") else None
+    return str(owner.get("uid") or "") if owner else ""
 
 
 def _first(labels: Object, *keys: str) -> str:
