@@ -141,7 +141,8 @@ def end_parts(own: Whole, number: signal.Signals, parts: list[str]) -> None:
 
 
 def is_refused_lines(own: Whole) -> bool:
-    told = [json.loads(line) for line in (own.data / "audit.log").read_text().splitlines()]
+    whole, _, _ = (own.data / "audit.log").read_text().rpartition("\n")  # the last line may just be written
+    told = [json.loads(line) for line in whole.splitlines()]
     return any(one["code"] == 503 for one in told if one.get("subresource") == "log")
 
 
