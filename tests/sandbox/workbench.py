@@ -124,18 +124,26 @@ async def exchange(connection: socket.socket, message: bytes) -> bytes:
 
 
 def processes_naming(text: str) -> list[str]:
-    """Command lines of all processes with this text in them."""
-    return [words for words in _command_lines() if text in words]
+    """All processes with this text in their command lines: number, name, state, parent, command line."""
+    return [f"{pid} {_account(pid)}: {words}" for pid, words in _command_lines() if text in words]
 
 
-def _command_lines() -> Iterable[str]:
+def _command_lines() -> Iterable[tuple[int, str]]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
                 words: Sequence[bytes] = (entry / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            yield " ".join(word.decode(errors="replace") for word in words)
+            yield int(entry.name), " ".join(word.decode(errors="replace") for word in words)
+
+
+def _account(pid: int) -> str:
+    try:
+        _, _, rest = Path(f"/proc/{pid}/stat").read_text().partition(" ")
+        return " ".join(rest.rpartition(")")[0].split() + rest.rpartition(")")[2].split()[:2])
+    except OSError:
+        return "gone by now"
 
 
 def exists(path: str) -> bool:

@@ -45,5 +45,5 @@ class Reactor:
         return max(self._timers[0][0] - time.monotonic(), 0) if self._timers else None
 
     def _due(self) -> None:
-        while self._timers and self._timers[0][0] <= time.monotonic():
+        while self._is_running and self._timers and self._timers[0][0] <= time.monotonic():
             heapq.heappop(self._timers)[2]()
