@@ -58,7 +58,8 @@ async def test_who_follows_a_job_hears_pods_that_were_gone_before_it_saw_them(sh
     """As it goes for one who comes when a short job ends: it takes its workers away, not its master."""
     waits = "import socket; socket.create_server(('', 23456)).accept()"
     master = a_script(f'python -c "{waits}"; echo rank $RANK')
-    worker = a_script("echo rank $RANK; : > /dev/tcp/$MASTER_ADDR/23456; exec sleep 600")
+    calls = "until (exec 3<>/dev/tcp/$MASTER_ADDR/23456) 2>/dev/null; do sleep 0.1; done"
+    worker = a_script(f"echo rank $RANK; {calls}; exec sleep 600")
     shed.apply(a_job("PyTorchJob", name, {"cleanPodPolicy": "Running"}, Master=master, Worker=worker))
     v1.finish(shed, "PyTorchJob", name)
     eventually(lambda: len(pods(shed, name)) == 1, "the worker is gone")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.sandbox.workbench import Workbench, processes_naming
+from tests.sandbox.workbench import Workbench, outliving, processes_naming
 from trainshed.runner.process.engine import ProcessEngine
 from trainshed.runner.sandbox.engine import SandboxEngine
 from trainshed.runner.sandbox.holder import group_name
@@ -55,7 +55,7 @@ class nothing_left:
         return None
 
     def __exit__(self, *_: object) -> None:
-        assert not processes_naming(str(self._folder))
+        assert not outliving(str(self._folder))
         assert str(self._folder) not in Path("/proc/self/mountinfo").read_text()
         interfaces = {
             line.split(":")[0].strip() for line in Path("/proc/net/dev").read_text().splitlines()[2:]

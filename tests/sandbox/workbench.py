@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import select
 import socket
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -126,6 +129,22 @@ async def exchange(connection: socket.socket, message: bytes) -> bytes:
 def processes_naming(text: str) -> list[str]:
     """All processes with this text in their command lines: number, name, state, parent, command line."""
     return [f"{pid} {_account(pid)}: {words}" for pid, words in _command_lines() if text in words]
+
+
+def outliving(text: str, seconds: float = 5.0) -> list[str]:
+    """Those that do not end within some time: what was killed is gone when the kernel gets to it."""
+    until = time.monotonic() + seconds
+    for pid, words in list(_command_lines()):
+        if text in words:
+            _outlast(pid, until)
+    return processes_naming(text)
+
+
+def _outlast(pid: int, until: float) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        handle = os.pidfd_open(pid)
+        select.select([handle], [], [], max(until - time.monotonic(), 0))
+        os.close(handle)
 
 
 def _command_lines() -> Iterable[tuple[int, str]]:
