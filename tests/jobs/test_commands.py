@@ -11,6 +11,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from tests.jobs.builders import a_runtime, a_shell
 from tests.jobs.terminal import Terminal
 from tests.jobs.test_recovery import eventually
@@ -34,6 +36,17 @@ def test_run_streams_lines_by_rank_and_ends_with_the_jobs_end(shed: Whole) -> No
         "--framework torch has torchrun join them",
     ]
     assert "by-rank: Complete after" in ran.err
+
+
+@pytest.mark.parametrize(("code", "is_told"), [(0, True), (3, False)])
+def test_run_says_of_torchruns_complaints_at_its_end_that_they_are_no_failure_where_there_is_none(
+    shed: Whole, tmp_path: Path, code: int, is_told: bool
+) -> None:
+    says = "E1118 20:49:36 api.py:1008] Error waiting on exit barrier. Elapsed: 0.1 seconds"
+    (tmp_path / "last.py").write_text(f"print({says!r})\nraise SystemExit({code})")
+    ran = shed.trainshed("run", "last.py", "--name", f"last-{code}", cwd=tmp_path)
+    assert (ran.code, ran.out) == (code, f"[0] {says}\n")
+    assert ("is no failure" in ran.err) == is_told, ran.err
 
 
 def test_run_ends_with_1_and_the_reason_when_the_script_fails(shed: Whole, tmp_path: Path) -> None:

@@ -32,6 +32,12 @@ LOOK_SECONDS = 0.5
 """Between two looks whether there is still somebody who could tell."""
 _LACKING = re.compile("waiting: (needs |no node (has|fits its node))")
 """Words of the scheduler for what will not change by waiting."""
+_LEFT_EARLY = re.compile("Error waiting on exit barrier|failed to shutdown the rendezvous")
+"""Of torchrun, on a node that leaves after the first one: that has taken the store along."""
+_NO_FAILURE = (
+    "what torchrun says of its exit barrier or rendezvous is no failure: "
+    "the first node had left, and its store with it"
+)
 _QUESTION = "Stop the job? [y]es, [n]o, [d]etach (Ctrl-C again stops it): "
 
 
@@ -58,6 +64,8 @@ class _Said:
     remedy: str = ""
     """What to say of a job that waits for what there is not; empty once said."""
     has_run: bool = False
+    left_early: bool = False
+    """Whether torchrun has complained of how it ends: a wall of lines that looks like a failure."""
 
 
 async def to_the_end(
@@ -159,11 +167,14 @@ async def _print_all(stream: AsyncIterator[Heard], name: str, said: _Said) -> in
     async for heard in stream:
         if isinstance(heard, Lines):
             said.has_run = True
+            said.left_early = said.left_early or any(map(_LEFT_EARLY.search, heard.texts))
             console.lines(heard.source.label, heard.source.rank, heard.texts)
         elif isinstance(heard, News):
             _say_news(heard, said)
         else:
             console.flush()
+            if said.left_early and heard.summary is not None and heard.summary.state == "Complete":
+                console.say(_NO_FAILURE)
             return say_end(name, heard.summary)
     return None
 
