@@ -21,6 +21,7 @@ from tests.whole import EXAMPLES, Whole
 from trainshed.jobs.summary import INDEX, JOBSET_NAME
 
 PLAIN = EXAMPLES / "08-plain-python"
+PROGRAM = f"{sys.executable} -m trainshed"
 
 
 def test_run_streams_lines_by_rank_and_ends_with_the_jobs_end(shed: Whole) -> None:
@@ -191,11 +192,17 @@ def test_run_passes_arguments_environment_and_volumes(shed: Whole, tmp_path: Pat
     assert (tmp_path / "out" / "made").exists()
 
 
-def test_run_clones_a_repository(shed: Whole, tmp_path: Path) -> None:
-    git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@example.org"]
-    (tmp_path / "job.py").write_text("print('cloned')")
+def a_repository(folder: Path) -> list[str]:
+    """One with a commit; how to call git there."""
+    git = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    (folder / "job.py").write_text("print('cloned')")
     for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "x"]):
         subprocess.run([*git, *words], check=True)
+    return git
+
+
+def test_run_clones_a_repository(shed: Whole, tmp_path: Path) -> None:
+    git = a_repository(tmp_path)
     commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
     (tmp_path / "job.py").write_text("print('newer')")
     subprocess.run([*git, "commit", "-q", "-a", "-m", "y"], check=True)
@@ -204,6 +211,13 @@ def test_run_clones_a_repository(shed: Whole, tmp_path: Path) -> None:
     for place, said in wanted.items():
         ran = shed.trainshed("run", "job.py", "--git", place, "--framework", "plain", "--rm")
         assert (ran.code, ran.out) == (0, f"[0] {said}\n"), ran.err
+
+
+def test_run_says_how_it_starts_a_script_it_has_not_read(shed: Whole, tmp_path: Path) -> None:
+    a_repository(tmp_path)
+    ran = shed.trainshed("run", "job.py", "--git", str(tmp_path), "--detach", "--name", "unread")
+    assert "torchrun starts it; --framework plain has it run by itself" in ran.err, ran.err
+    shed.trainshed("delete", "unread")
 
 
 def test_run_says_which_ref_of_a_repository_there_is_not(shed: Whole, tmp_path: Path) -> None:
@@ -309,6 +323,15 @@ def test_nothing_is_printed_below_the_question_of_ctrl_c(shed: Whole, tmp_path: 
         assert terminal.process.wait(60) == 130
 
 
+def test_describe_says_which_of_many_events_it_shows(shed: Whole, name: str) -> None:
+    shed.apply(a_shell(name, "true", nodes=5))
+    shed.finish(name)
+    told = shed.trainshed("describe", name).out
+    count = len(shed.trainshed("events", name).out.splitlines()) - 1
+    assert count > 15
+    assert f"\nEvents: the last 15 of {count}; all with {PROGRAM} events {name}\n" in told, told
+
+
 def test_suspend_stops_the_pods_and_resume_starts_them_again(shed: Whole, name: str) -> None:
     shed.apply(a_shell(name, "sleep 300"))
     eventually(lambda: "Running" in shed.trainshed("get", name).out, "it runs")
@@ -377,6 +400,9 @@ def test_lines_of_earlier_attempts_and_of_deleted_jobs_are_kept(shed: Whole, nam
     shed.finish(name, "Failed")
     for attempt in ("0", "1"):
         assert shed.trainshed("logs", name, "--attempt", attempt).out == f"[0] attempt of {name}-node-0-0\n"
+    before = shed.trainshed("logs", name, "-p")
+    assert before.code == 1
+    assert f"the whole job was started again: see {PROGRAM} logs {name} --attempt 0" in before.err, before.err
     shed.trainshed("delete", name)
     assert shed.trainshed("logs", name).out == f"[0] attempt of {name}-node-0-0\n"
     missing = shed.trainshed("logs", name, "--attempt", "7")
@@ -501,6 +527,11 @@ def test_wrong_words_are_one_line(shed: Whole, tmp_path: Path) -> None:
             ("run", "x.py", "--name", "My_Job", "--framework", "plain"),
             2,
             "--name 'My_Job' cannot be a job's name",
+        ),
+        (
+            ("run", "x.py", "--name", "n" * 52, "--framework", "plain", "--nodes", "2"),
+            2,
+            "has 52 characters, and its pods' names leave room for 48",
         ),
         (
             ("run", "x.py", "--framework", "plain", "--volume", "/not/there:/data"),

@@ -54,6 +54,14 @@ def test_of_several_processes_of_a_node_the_one_that_failed_is_told(shed: Whole,
     assert message(shed, name, "Failed").endswith(": rank 0 of 1 exited 1: ValueError: boom")
 
 
+def test_what_a_program_under_torchrun_said_last_is_told(shed: Whole, name: str) -> None:
+    """However much torchrun says after it."""
+    script = 'echo "raise SystemExit(\\"no file a.yaml\\")" > train.py; exec torchrun --standalone train.py'
+    shed.apply(a_shell(name, f"cd /tmp; {script}", runtime="strict"))
+    told = "rank 0 of 1 exited 1: process 0 ended with exit code 1; last line: no file a.yaml"
+    assert message(shed, name, "Failed").endswith(told)
+
+
 def test_a_command_that_does_not_exist_is_named(shed: Whole, name: str) -> None:
     shed.apply(a_trainjob(name, "no-such-program", runtime="strict"))
     assert "no-such-program" in message(shed, name, "Failed")

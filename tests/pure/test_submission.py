@@ -220,6 +220,16 @@ def test_every_script_gives_a_valid_job_name(script: str) -> None:
     assert rfc1035_label(submission.name_for(script, "x7k2")) is None
 
 
+@pytest.mark.parametrize(("framework", "nodes"), [("torch", 1), ("torch", 11), ("mpi", 2)])
+def test_the_longest_name_of_a_job_is_that_with_which_its_pods_have_the_longest_there_are(
+    framework: str, nodes: int
+) -> None:
+    used = FRAMEWORKS[framework]
+    name = "x" * submission.room_for_name(nodes, used)
+    pods = [f"{name}-{job}-0-{nodes - 1}-abcde" for job in used.jobs]
+    assert max(map(len, pods)) == 63
+
+
 # --- folders ------------------------------------------------------------------------------------------------
 
 

@@ -57,6 +57,7 @@ GROUP = """\
     | ValueError: the learning rate is negative
     +------------------------------------
 """
+WORRY = "W1115 12:00:00.000000 12 torch/distributed/run.py:874] Setting OMP_NUM_THREADS"
 UNKNOWN = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
 
 
@@ -96,6 +97,20 @@ def table(code: int = 1, trace: str = UNKNOWN) -> str:
         ("fatal: no tags\nbash: line 3: foo: command not found\n", "bash: line 3: foo: command not found"),
         (table(-9, "Signal 9 (SIGKILL) received by PID 42"), "Signal 9 (SIGKILL) received by PID 42"),
         (table(3), "process 1 ended with exit code 3"),
+        (
+            f"begins\nno file a.yaml\nno file a.yaml\n{WORRY}\n" + table(),
+            "process 1 ended with exit code 1; last line: no file a.yaml",
+        ),
+        ("step 1\nstep 2\n" + table(), "process 1 ended with exit code 1"),
+        ("Connection reset by peer\nframe #7: main\n" + table(), "process 1 ended with exit code 1"),
+        (
+            f"no file a.yaml\n{verdicts.GAP}\n" + table(),
+            "process 1 ended with exit code 1; last line: no file a.yaml",
+        ),
+        (
+            "usage: train.py [-h]\ntrain.py: error: argument --epochs: invalid int value: 'x'\n" + table(2),
+            "train.py: error: argument --epochs: invalid int value: 'x'",
+        ),
         ("hello\nbash: line 2: tronchrun: command not found", "bash: line 2: tronchrun: command not found"),
         (
             "python: can't open file '/w/none.py': [Errno 2] No such file or directory",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainshed.cli import events, output, target
+from trainshed.cli import events, invocation, output, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
 from trainshed.jobs import summary
@@ -43,7 +43,13 @@ def describe(
     print(output.pairs(_facts(mine.summary(job), job, mine.jobset, now)))
     _section("Conditions", ("TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"), _conditions(job, now))
     _section("Pods", _POD_COLUMNS, _pods(kind, mine.pods, job))
-    _section("Events", events.COLUMNS, [events.row(event, now) for event in happened[-_MOST_EVENTS:]])
+    shown = happened[-_MOST_EVENTS:]
+    more = f": the last {len(shown)} of {len(happened)}; all with {invocation.command_there('events', name)}"
+    _section(
+        f"Events{more if len(shown) < len(happened) else ''}",
+        events.COLUMNS,
+        [events.row(event, now) for event in shown],
+    )
 
 
 async def _fetch(client: Client, name: str) -> tuple[JobKind, Object, Belongings, list[Object]]:

@@ -38,7 +38,7 @@ _NO_FAILURE = (
     "what torchrun says of its exit barrier or rendezvous is no failure: "
     "the first node had left, and its store with it"
 )
-_QUESTION = "Stop the job? [y]es, [n]o, [d]etach (Ctrl-C again stops it): "
+_QUESTION = "Stop the job? [Y]es, [n]o, [d]etach (Ctrl-C again stops it): "
 
 
 @dataclass(slots=True)

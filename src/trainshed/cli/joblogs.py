@@ -217,10 +217,19 @@ async def _print_all(client: Client, one: Reference, rank: int | None, options: 
         console.say(f"{one.address}: {state.message}")
     refusals = [await _print_one(client, *each, options, alone=len(chosen) == 1) for each in chosen]
     if all(refusals):
-        raise Trouble(str(refusals[0]), f"see {PROGRAM} describe {one.address}{PLACE}", FAILED)
+        raise Trouble(str(refusals[0]), _instead(one, [pod for _, pod in chosen], options), FAILED)
     for (member, _), refusal in zip(chosen, refusals, strict=True):
         if refusal:
             console.say(f"[{member.label}] {refusal}")
+
+
+def _instead(one: Reference, pods: list[Object], options: LogOptions) -> str:
+    """What to do where no pod has such lines: the run before may have been that of an earlier pod."""
+    earlier = max((summary.attempt_of(pod) for pod in pods), default=0) - 1
+    if options.previous and earlier >= 0:
+        before = f"{PROGRAM} logs {one.address} --attempt {earlier}{PLACE}"
+        return f"the whole job was started again: see {before}"
+    return f"see {PROGRAM} describe {one.address}{PLACE}"
 
 
 def _of_rank(

@@ -24,10 +24,12 @@ from trainshed.kube import faults
 
 if TYPE_CHECKING:
     from trainshed.client.client import Client
+    from trainshed.jobs.frameworks import Framework
 
 _ALONE = (
     "it imports no known framework, so each node runs by itself; --framework torch has torchrun join them"
 )
+_UNREAD = "a script from --git is not read before: torchrun starts it; --framework plain has it run by itself"
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -39,8 +41,8 @@ class _Advice:
     """Of a job that needs what there is not."""
     stopped: Callable[[], str] | None = None
     """Of one that Ctrl-C has stopped, when it is."""
-    alone: str = ""
-    """Of one whose nodes may not know of each other."""
+    assumed: str = ""
+    """How a script is started of which nobody has said so."""
     plane: Plane | None = None
     """Tells whether all was stopped under it, and has its lines."""
 
@@ -73,8 +75,8 @@ def run(
     """Run a script as a distributed job and follow it to its end.
 
     Ends with the exit code of the program that failed, 128 and its number for a signal; with 1 where a job
-    fails for another reason or torchrun did, 3 where everything was stopped meanwhile, 130 where Ctrl-C
-    stopped it, after a question, and deleted it; its lines stay.
+    fails for another reason or torchrun did, 3 where everything was stopped meanwhile, 130 where Ctrl-C,
+    after a question, or SIGTERM stopped it and deleted it; its lines stay.
     """
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     path = Path(script)
@@ -82,7 +84,7 @@ def run(
         options.demand_file(path)
     used = options.framework(framework, path, git)
     wanted = Submission(
-        name=options.name(name) or submission.name_for(script, _suffix()),
+        name=options.name(name, nodes, used) or submission.name_for(script, _suffix()),
         framework=used,
         script=script if git else options.inside(path),
         code=options.code(path, git, where),
@@ -102,9 +104,15 @@ def run(
     if not git and (folder := options.root(path)) != Path.cwd():
         console.say(f"sending {folder}, as {script} is not in this folder")
     advice = _advice(where, wanted.name)
-    if nodes > 1 and used.name == "plain" and not framework and not runtime:
-        advice = replace(advice, alone=_ALONE)
+    if not framework and not runtime:
+        advice = replace(advice, assumed=_assumed(used, nodes, git))
     raise typer.Exit(target.perform(where, lambda client: _submit(client, wanted, detach, remove, advice)))
+
+
+def _assumed(used: Framework, nodes: int, git: str) -> str:
+    if git:
+        return _UNREAD
+    return _ALONE if nodes > 1 and used.name == "plain" else ""
 
 
 def _advice(where: Target, name: str) -> _Advice:
@@ -134,7 +142,7 @@ def _suffix() -> str:
 async def _submit(client: Client, wanted: Submission, detach: bool, remove: bool, advice: _Advice) -> int:
     async def begin() -> str:
         await _send(client, wanted)
-        return "\n".join(filter(None, (_described(wanted), advice.alone)))
+        return "\n".join(filter(None, (_described(wanted), advice.assumed)))
 
     if detach:
         console.say(await begin())

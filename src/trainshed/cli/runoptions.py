@@ -60,7 +60,8 @@ FrameworkName = Annotated[
     typer.Option(
         "--framework",
         metavar="<name>",
-        help=f"One of {', '.join(FRAMEWORKS)}; found out from the script's imports where left out.",
+        help=f"One of {', '.join(FRAMEWORKS)}; found out from the script's imports where left out, "
+        "but torch with --git.",
         show_default=False,
     ),
 ]
@@ -209,10 +210,14 @@ def repository(text: str) -> Git:
     return found
 
 
-def name(given: str) -> str:
+def name(given: str, nodes: int, used: Framework) -> str:
     why = rfc1035_label(given) if given else None
     if why:
         raise Trouble(f"--name {given!r} cannot be a job's name: {why}", "", WRONG_USAGE)
+    room = submission.room_for_name(nodes, used)
+    if len(given) > room:
+        said = f"--name {given!r} has {len(given)} characters, and its pods' names leave room for {room}"
+        raise Trouble(said, "", WRONG_USAGE)
     return given
 
 

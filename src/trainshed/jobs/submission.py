@@ -31,6 +31,7 @@ TTL = "trainshed.dev/ttl-seconds-after-finished"
 """Annotation of a TrainJob: how long it is kept; upstream's TrainJobs have no field for it."""
 CODE_FOLDER = "/trainshed/code"
 REPOSITORY_FOLDER = "/trainshed/repository"
+_LONGEST_NAME = 63
 _OWN_FOLDER = "work=$(mktemp -d)"
 """Where the script starts: its own, also where pods are plain processes that share this machine's folders."""
 _CODE_VOLUME = "trainshed-code"
@@ -117,6 +118,11 @@ def name_for(script: str, suffix: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
     words = words if words[:1].isalpha() else f"job-{words}".rstrip("-")
     return f"{words[:40].rstrip('-')}-{suffix}"
+
+
+def room_for_name(nodes: int, used: Framework) -> int:
+    """How long the name of a job may be, so that those of its pods are no longer than any may be."""
+    return _LONGEST_NAME - max(len(f"-{job}-0-{nodes - 1}-abcde") for job in used.jobs)
 
 
 # --- the trainer --------------------------------------------------------------------------------------------

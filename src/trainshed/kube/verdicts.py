@@ -42,7 +42,7 @@ _TOOLS: Final = re.compile(
     r"command not found|No such file or directory|Permission denied|not found in \$PATH|can't open file"
     r"|^fatal: |unrecognized arguments|invalid choice|syntax error|No module named|Segmentation fault"
     r"|Bus error|[Oo]ut of memory|No space left on device|^Killed$|ORTE was unable|^ERROR: "
-    r"|^terminate called|^what\(\): "
+    r"|^terminate called|^what\(\): |^[\w./-]+: error: "
 )
 _FATAL: Final = "fatal: "
 _LOST: Final = re.compile(
@@ -52,6 +52,8 @@ _LOST: Final = re.compile(
 """What git adds when something else went wrong."""
 _POD_NAME: Final = re.compile(r'\bpods? "[^"]*"', re.IGNORECASE)
 _SIGNAL: Final = re.compile(r"Signal \d+ \(\w+\) received by PID \d+")
+_ACCOUNT: Final = re.compile(r"failed \(exitcode: -?\d+\) local_rank: ")
+"""Where torchrun begins to tell of a process that failed; all above is the program's."""
 _TABLE: Final = re.compile(r"^exitcode\s*:\s*(-?\d+)")
 _ROOT: Final = "Root Cause (first observed failure)"
 """Above it torchrun lists processes that it has ended itself."""
@@ -87,7 +89,7 @@ def telling_line(text: str) -> str:
     Only what stands above it, and would be lost, is added: where a program cannot be read.
     """
     lines = _lines(text)
-    found = _exception_line(lines) or _tool(lines)
+    found = _exception_line(lines) or _tool(lines) or _own_end(lines)
     return str(_located(found, lines)) if found in text else ""
 
 
@@ -193,13 +195,31 @@ def _signal(lines: Sequence[str]) -> str:
 
 
 def _table(lines: Sequence[str]) -> str:
-    """torchrun's own account, where the process it is about left no words."""
+    """torchrun's own account, where the process it is about left no words that are known to tell."""
     root = _root(lines)
     code = next((found for line in root if (found := _TABLE.search(line))), None)
     rank = next((found for line in root if (found := _TABLE_RANK.search(line))), None)
     if code is None:
         return ""
-    return f"process {rank[1]} ended with exit code {code[1]}" if rank else f"exit code {code[1]}"
+    end = f"process {rank[1]} ended with exit code {code[1]}" if rank else f"exit code {code[1]}"
+    last = _own_end(lines)
+    return f"{end}; last line: {last}" if last else end
+
+
+def _own_end(lines: Sequence[str]) -> str:
+    """The program's last line above torchrun's account; `tails` may have put it first."""
+    if GAP in lines:
+        above = lines[: lines.index(GAP)]
+    else:
+        start = next((at for at in reversed(range(len(lines))) if _ACCOUNT.search(lines[at])), 0)
+        above = [line for line in lines[:start] if not _TRAILER.search(line)]
+    last = next(_worded(above), "")
+    return "" if any(is_echo(line) or _is_step(last, line) for line in above) else last
+
+
+def _is_step(line: str, other: str) -> bool:
+    """Whether both tell of progress: they differ in their numbers, and in nothing else."""
+    return line != other and _NUMBERS.sub("0", line) == _NUMBERS.sub("0", other)
 
 
 def _root(lines: Sequence[str]) -> Sequence[str]:
