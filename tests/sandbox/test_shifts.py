@@ -142,6 +142,18 @@ async def test_one_that_was_halted_while_it_waited_keeps_nobody_from_stopping(be
     assert not is_running(pid)
 
 
+async def test_one_that_was_halted_with_its_container_keeps_no_pod_from_being_closed(
+    bench: Workbench,
+) -> None:
+    plan = bench.container(await bench.pod("held"), "sleep", "1000")
+    await bench.start(plan)
+    os.kill(supervisor_of(bench, "held"), signal.SIGSTOP)
+    ending = asyncio.create_task(bench.end(plan))
+    async with asyncio.timeout(WAIT_SECONDS):
+        await bench.engine.close_pod(plan.pod.uid)
+    assert (await ending).code == 137
+
+
 async def test_nobody_clears_up_after_the_last_one_when_the_holder_is_gone(bench: Workbench) -> None:
     """It is killed while everything is stopped; what its container has left is removed before."""
     plan = bench.container(await bench.pod("last"), "sh", "-c", "exec sleep 1000")

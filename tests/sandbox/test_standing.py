@@ -15,7 +15,8 @@ import pytest
 from tests.sandbox.test_shifts import is_running, settled, supervisor_of
 from tests.sandbox.workbench import Workbench
 from trainshed.runner.plan import Mount
-from trainshed.runner.sandbox import layers
+from trainshed.runner.process import records
+from trainshed.runner.sandbox import layers, namespaces, syscalls
 from trainshed.runner.sandbox.base import Base
 from trainshed.runner.sandbox.layers import Layer
 
@@ -135,14 +136,81 @@ async def test_what_a_container_did_to_its_first_folders_is_not_the_nexts(
     assert await shell(bench, look) == before
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"{_PYTHON} os.setxattr('/tmp', 'user.overlay.note', b'mine')\"",
+        f"{_PYTHON} os.utime('/tmp', (1, 1))\"",
+        "touch /tmp/mine; rm /tmp/mine",
+        pytest.param(f"{_PYTHON} os.utime('/', (1, 1))\"", marks=pytest.mark.root),
+        pytest.param(f"{_PYTHON} os.setxattr('/', 'user.overlay.note', b'mine')\"", marks=pytest.mark.root),
+    ],
+)
+async def test_a_layer_on_which_anything_has_changed_is_nobody_elses(bench: Workbench, change: str) -> None:
+    await shell(bench, "true")
+    await shell(bench, change)
+    await shell(bench, "true")
+    first, changed, after = (layer_of(bench, f"pod-{number}") for number in (1, 2, 3))
+    assert first == changed, "or this test shows nothing"
+    assert after != changed
+
+
+async def test_a_layer_is_not_given_to_another_namespace(bench: Workbench) -> None:
+    for name, namespace in (("one", "default"), ("two", "other"), ("three", "default")):
+        plan = bench.container(replace(await bench.pod(name), namespace=namespace), "true")
+        await bench.said(plan)
+        await settled(supervisor_of(bench, name))
+    one, two, three = (layer_of(bench, name) for name in ("one", "two", "three"))
+    assert one == three != two
+    assert supervisor_of(bench, "one") == supervisor_of(bench, "three") != supervisor_of(bench, "two")
+
+
+async def test_a_layer_that_somebody_may_still_have_open_is_nobody_elses(
+    bench: Workbench, shown: Path
+) -> None:
+    """Descriptors are handed on through sockets: in a volume that others have, too, or to a neighbour."""
+    await shell(bench, "true", Mount(str(shown), "bind", str(bench.folder)))
+    pod = await bench.pod("pod-2")
+    neighbour = bench.container(pod, "sleep", "1000", name="neighbour")
+    await bench.start(neighbour)
+    await bench.said(bench.container(pod, "true"))
+    await settled(supervisor_of(bench, "pod-2"))
+    await shell(bench, "true")
+    assert len({layer_of(bench, f"pod-{number}") for number in (1, 2, 3)}) == 3
+
+
+async def test_a_container_with_its_pods_own_volumes_keeps_its_layer_for_the_next(
+    bench: Workbench, shown: Path
+) -> None:
+    pod = await bench.pod("pod-1")
+    own = f"{pod.folder}/volumes/data"
+    os.makedirs(own)
+    await bench.said(replace(bench.container(pod, "true"), mounts=(Mount(str(shown), "bind", own),)))
+    await settled(supervisor_of(bench, "pod-1"))
+    await shell(bench, "true")
+    assert layer_of(bench, "pod-1") == layer_of(bench, "pod-2")
+
+
+def layer_of(bench: Workbench, pod: str) -> str:
+    place = bench.folder / "engine" / records.PODS / f"uid-{pod}"
+    return next(run.layer for _, run in records.runs_of(str(place)) if run.container == "main")
+
+
 @pytest.fixture
 def disk(shown: Path) -> Iterator[Path]:
-    """Something mounted below a folder of the host."""
+    """Something mounted below a folder of the host, for us alone: other tests' sandboxes would have it."""
     place = shown / "above" / "disk"
     place.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "none", str(place)], check=True)
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    home, here = os.open("/proc/thread-self/ns/mnt", os.O_RDONLY), Path.cwd()
+    namespaces.own_mounts()
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "none", str(place)], check=True)
+        yield place
+        subprocess.run(["umount", str(place)], check=True)
+    finally:
+        syscalls.setns(home, syscalls.CLONE_NEWNS)
+        os.chdir(here)
+        os.close(home)
 
 
 @pytest.mark.root
@@ -196,14 +264,13 @@ def test_places_in_tmp_are_not_removed_through_a_link(tmp_path: Path) -> None:
 def test_places_for_what_is_shown_in_tmp_do_not_count_as_written(
     tmp_path: Path, left: str, is_clean: bool
 ) -> None:
-    """As for an environment that lies there: bubblewrap makes them, and nobody takes them away."""
+    """As for an environment that lies there: they are made for each container."""
     layer = Layer(str(tmp_path / "layer"))
     layer.make()
     Path(layer.upper(0)).mkdir()
     base = Base(("/",), (), (), ())
-    pristine = layer.looks(base)
     Path(layer.tmp, "clone", ".venv").mkdir(parents=True)
+    pristine = layer.looks(base)
     if left:
         Path(layer.tmp, left).touch()
-    layer.clear_places(["/tmp/clone/.venv", "/usr/local"])
-    assert layer.is_untouched(base, pristine) is is_clean
+    assert layer.is_untouched(base, pristine, ["/tmp/clone/.venv", "/usr/local"]) is is_clean

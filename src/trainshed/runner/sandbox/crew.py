@@ -33,41 +33,51 @@ class Worker:
     handle: int
     """A descriptor that can be read once the process has ended."""
     is_lone: bool
+    namespace: str
+    """Of the pods it works for: whatever one left there would be found by its neighbours only."""
     layer: str
     """Of its container, or of the next one: its tree may be laid still."""
+    pod: str = ""
     shifts: int = 0
     told: Told | None = None
     """Whom to tell of the container it looks after."""
 
 
 class Crew:
-    def __init__(self, kit: Kit, reactor: Reactor, stock: Stock) -> None:
-        self._kit, self._reactor, self._stock = kit, reactor, stock
+    def __init__(self, kit: Kit, reactor: Reactor, stock: Stock, is_shared: Callable[[str], bool]) -> None:
+        """`is_shared` tells of a pod whether several of its containers run."""
+        self._kit, self._reactor, self._stock, self._is_shared = kit, reactor, stock, is_shared
         self._idle: list[Worker] = []
 
     def run(self, order: Order, told: Told) -> int:
         """Have somebody look after the container, who also answers the caller; the number of the process."""
-        is_lone = shifts.is_lone(order.plan)
-        while self._idle and not is_lone:
-            worker = self._idle.pop()
+        is_lone, namespace = shifts.is_lone(order.plan), order.plan.pod.namespace
+        while not is_lone and (worker := self._free(namespace)):
             if self._takes(worker, order, told):
                 return worker.pid
-        worker = self._hired(is_lone)
+        worker = self._hired(is_lone, namespace)
         if not self._takes(worker, order, told):
             raise OSError("the process that was to look after the container has ended")
         return worker.pid
+
+    def _free(self, namespace: str) -> Worker | None:
+        worker = next((one for one in reversed(self._idle) if one.namespace == namespace), None)
+        if worker is not None:
+            self._idle.remove(worker)
+        return worker
 
     def dismiss(self) -> None:
         """All who have nothing to do."""
         while self._idle:
             self._send_away(self._idle.pop())
 
-    def _hired(self, is_lone: bool) -> Worker:
+    def _hired(self, is_lone: bool, namespace: str) -> Worker:
         ours, theirs = socket.socketpair()
         ours.settimeout(_HAND_OVER_SECONDS)
         pid = spawn(lambda: shifts.work(self._kit, theirs, lone=is_lone), [theirs.fileno()])
         theirs.close()
-        worker = Worker(pid, ours, os.pidfd_open(pid), is_lone, self._stock.take())
+        layer = self._stock.take(namespace)
+        worker = Worker(pid, ours, os.pidfd_open(pid), is_lone, namespace, layer)
         self._reactor.add(ours.fileno(), lambda: self._hear(worker))
         self._reactor.add(worker.handle, lambda: self._bury(worker))
         return worker
@@ -81,7 +91,7 @@ class Crew:
         except OSError:  # it has ended, which will be noticed
             self._close(worker)
             return False
-        worker.told, worker.shifts = told, worker.shifts + 1
+        worker.told, worker.pod, worker.shifts = told, order.plan.pod.uid, worker.shifts + 1
         return True
 
     def _hear(self, worker: Worker) -> None:
@@ -94,17 +104,19 @@ class Crew:
             self._close(worker)
             return
         told, worker.told = worker.told, None
-        if word != shifts.CLEAN:
-            self._stock.give_back(worker.layer, is_clean=False)
-            worker.layer = self._stock.take()
+        if word != shifts.CLEAN or self._is_shared(worker.pod):  # its neighbour may hold what it had opened
+            self._stock.clear_away(worker.layer)
+            worker.layer = self._stock.take(worker.namespace)
         self._rest(worker)
         if told is not None:
             told(False)
 
     def _rest(self, worker: Worker) -> None:
-        if worker.is_lone or worker.shifts >= _MOST_SHIFTS or len(self._idle) >= _MOST_IDLE:
+        if worker.is_lone or worker.shifts >= _MOST_SHIFTS:
             self._send_away(worker)
             return
+        if len(self._idle) >= _MOST_IDLE:  # whoever waits longest may be of a namespace that is quiet by now
+            self._send_away(self._idle[0])
         self._idle.append(worker)
         now = worker.shifts
         self._reactor.later(_IDLE_SECONDS, lambda: self._retire(worker, now))
@@ -128,7 +140,10 @@ class Crew:
         told, worker.told = worker.told, None
         if told is not None:
             told(os.WIFSIGNALED(status))
-        self._stock.give_back(worker.layer, is_clean=told is None)
+        if told is None:
+            self._stock.give_back(worker.layer, worker.namespace)
+        else:
+            self._stock.clear_away(worker.layer)
 
     def _close(self, worker: Worker) -> None:
         """It ends by itself then, once it has nothing to do."""

@@ -59,7 +59,7 @@ class House:
         self._rooms: dict[str, Room] = {}
         self._supervised: dict[int, Supervised] = {}
         self._stock = Stock(kit.path("layers"), lambda work: self.spawn(work, []))
-        self._crew = Crew(kit, reactor, self._stock)
+        self._crew = Crew(kit, reactor, self._stock, lambda uid: len(self._of(uid)) > 1)
 
     # --- pods ---------------------------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class House:
             self._reactor.remove(handle)
             os.close(handle)
             self._over(one, False)
-            self._stock.give_back(layer, is_clean=False)
+            self._stock.clear_away(layer)
 
         self._reactor.add(handle, ended)
 
@@ -267,3 +267,4 @@ def kill(one: Supervised) -> None:
         return
     with contextlib.suppress(ProcessLookupError):
         os.kill(target, signal.SIGKILL)
+        os.kill(one.pid, signal.SIGCONT)  # where somebody has halted it, it would never see that

@@ -108,7 +108,7 @@ class Layer:
                 os.symlink(target, self.tree + path)
 
     def clear_places(self, shown: Iterable[str]) -> None:
-        """Remove what bubblewrap made in /tmp for folders it showed there, unless something else is in it."""
+        """Remove what was made in /tmp for folders that were shown there, unless something else is in it."""
         here = os.open(self.tmp, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             for path in shown:
@@ -119,17 +119,22 @@ class Layer:
             os.close(here)
 
     def looks(self, base: Base) -> tuple[Look, ...]:
-        """Rights, marks and targets of what every container finds: who changes them has written, too."""
+        """What every container finds, and when it changed: rights, marks and times are written, too."""
         found = [self.tmp, *(self.upper(number) for number in range(len(base.overlays)))]
         if "/" not in base.overlays:
             inside = ("", *base.folders, *(path for path, _ in base.links))
             found += [self.tree + path for path in inside]
         return tuple(map(_look, found))
 
-    def is_untouched(self, base: Base, before: tuple[Look, ...]) -> bool:
-        """Whether nothing was written since it looked so, and another container may have it."""
+    def is_untouched(self, base: Base, before: tuple[Look, ...], shown: Iterable[str]) -> bool:
+        """Whether nothing was written since it looked so, and another container may have it.
+
+        The places in /tmp for what is shown there are cleared.
+        """
         try:
-            return self.looks(base) == before and self._is_empty(base)
+            looks_same = self.looks(base) == before
+            self.clear_places(shown)
+            return looks_same and self._is_empty(base)
         except OSError:  # somebody has tidied up here
             return False
 
@@ -151,29 +156,13 @@ class Layer:
 
 
 class Look(NamedTuple):
-    mode: int
-    owner: tuple[int, int]
-    target: str
-    marks: tuple[tuple[str, bytes], ...]
+    inode: int
+    changed: int
 
 
 def _look(path: str) -> Look:
     found = os.lstat(path)
-    target = os.readlink(path) if stat.S_ISLNK(found.st_mode) else ""
-    return Look(found.st_mode, (found.st_uid, found.st_gid), target, _marks(path))
-
-
-def _marks(path: str) -> tuple[tuple[str, bytes], ...]:
-    """Extended attributes and access lists, but for the kernel's own notes about overlays."""
-    try:
-        names = sorted(os.listxattr(path, follow_symlinks=False))
-        return tuple(
-            (name, os.getxattr(path, name, follow_symlinks=False))
-            for name in names
-            if ".overlay." not in name
-        )
-    except OSError:  # a file system without any
-        return ()
+    return Look(found.st_ino, found.st_ctime_ns)
 
 
 def _remove_empty(folder: int, names: Sequence[str]) -> None:

@@ -36,6 +36,20 @@ def is_lone(plan: ContainerPlan) -> bool:
     return plan.pod.host_network or plan.pod.host_ipc or plan.pod.host_pid
 
 
+def keeps_to_itself(plan: ContainerPlan) -> bool:
+    """Whether nobody outside of its pod can have what it opened: the next one's tree would be open to them.
+
+    Descriptors are handed on through sockets: in shared folders, in the host's network.
+    """
+    own = (plan.pod.folder, *(path for path, _ in plan.pod.memory))
+    shared = (mount for mount in plan.mounts if mount.kind == "bind" and not _is_below(mount.source, own))
+    return not is_lone(plan) and not any(shared)
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(f"{path}/".startswith(f"{folder}/") for folder in folders)
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """A container to look after, as the holder gives it to a supervisor."""
@@ -65,7 +79,7 @@ def work(kit: Kit, line: socket.socket, *, lone: bool) -> int:
         except (wire.Closed, OSError):
             return 0
         job, connection = _job(kit, standing, message, descriptors)
-        is_clean = supervise(job, connection)
+        is_clean = supervise(job, connection) and keeps_to_itself(job.plan)
         connection.close()
         if not is_clean:
             standing.forget()

@@ -78,8 +78,7 @@ def supervise(job: Job, connection: socket.socket) -> bool:
         groups = job.kit.cgroups.make(name, job.plan.limits)
         plumbing = lay(job.place, tty=job.plan.tty, stdin=job.plan.stdin)
         is_gone = _live(job, Recipe(job.kit, job.plan, words, plumbing, groups, stage, before), connection)
-        job.layer.clear_places(job.kit.options.visible)
-        return is_gone and job.layer.is_untouched(tree, pristine)
+        return job.layer.is_untouched(tree, pristine, job.kit.options.visible) and is_gone
     except Refusal as refusal:
         _forget(job, connection, {"reason": refusal.reason, "error": refusal.message})
         return False
@@ -107,9 +106,7 @@ def _prepare(job: Job) -> tuple[Base, list[str], Stage | None, tuple[str, ...]]:
     _check(job, tree, view)
     is_host = plan.root == "/"
     visible = tuple((path, path) for path in kit.options.visible if is_host)
-    for _, target in (
-        () if plan.writable else visible
-    ):  # bubblewrap makes no folder where nothing may be written
+    for _, target in visible:  # bubblewrap would not where nothing may be written, or only after we looked
         _make(job, tree, view, target, is_folder=True)
     tree = _lay(job, tree)
     room = Room(
