@@ -42,10 +42,11 @@ def is_ssh_secret(obj: Object) -> bool:
 
 def pods(jobset: Object) -> int:
     """How many a JobSet makes at most at a time."""
-    return sum(_pods(job) for job in entries(jobset, "spec", "replicatedJobs"))
+    return sum(pods_of(job) for job in entries(jobset, "spec", "replicatedJobs"))
 
 
-def _pods(job: Object) -> int:
+def pods_of(job: Object) -> int:
+    """How many one of its replicated jobs makes."""
     given = number(job, "replicas"), number(job, "template", "spec", "parallelism")
     replicas, parallelism = (1 if count is None else count for count in given)
     return replicas * parallelism
