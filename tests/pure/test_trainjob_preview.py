@@ -209,7 +209,33 @@ def test_a_mount_without_its_volume_is_an_error() -> None:
     mine = [{"name": "node", "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}]}]
     (lint,) = shown(trainer=COMMAND, runtimePatches=[a_patch(containers=mine)]).warnings
     assert (lint.rule, lint.severity) == ("pods-refused", "error")
-    assert lint.path.endswith("volumeMounts[0].name")
+    assert lint.path == (
+        "replicatedJobs[node].template.spec.template.spec.containers[0].volumeMounts[0].name"
+    )
+    assert lint.message == (
+        'container "node" mounts "dshm" at /dev/shm, but no volume is called so; there are no volumes'
+    )
+
+
+@pytest.mark.parametrize("member", ["initContainers", "containers"])
+def test_a_mount_without_its_volume_is_told_which_volumes_there_are(member: str) -> None:
+    wrong = {"name": "x", "image": "I", "command": ["c"], "volumeMounts": [{"name": "cc", "mountPath": "/c"}]}
+    runtime = a_labelled_runtime({"command": ["c"]}, volumes=[{"name": n, "emptyDir": {}} for n in "ab"])
+    templates.pod(templates.jobs(runtime)[0]).setdefault(member, []).append(wrong)
+    (lint,) = shown(runtime, trainer={}).warnings
+    assert lint.message == (
+        'container "x" mounts "cc" at /c, but no volume is called so; the pod\'s volumes are "a", "b"'
+    )
+
+
+def test_a_mount_of_a_volume_that_is_wrong_itself_is_not_said_to_have_none() -> None:
+    broken = [{"name": "data", "hostPath": {"path": "../d"}}]
+    runtime = a_labelled_runtime(
+        {"command": ["c"], "volumeMounts": [{"name": "data", "mountPath": "/d"}]}, volumes=broken
+    )
+    found = shown(runtime, trainer={}).warnings
+    assert found
+    assert not [lint for lint in found if "no volume is called so" in lint.message]
 
 
 def test_a_time_to_live_says_what_it_removes() -> None:
