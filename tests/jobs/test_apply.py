@@ -175,6 +175,20 @@ def test_a_refused_runtime_is_told_what_was_probably_meant(shed: Whole, name: st
     assert ran.err.endswith(': spec.mlpolicy: there is no such field; did you mean "mlPolicy"?\n')
 
 
+@pytest.mark.parametrize("command", ["apply", "delete"])
+def test_a_document_without_an_api_version_is_told_which_to_write(shed: Whole, command: str) -> None:
+    job = a_shell("bare", "true")
+    del job["apiVersion"]
+    ran = shed.run(sys.executable, "-m", "trainshed", command, "-f", "-", stdin=json.dumps(job))
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        "Error: standard input: trainjob/bare: this TrainJob has no apiVersion. "
+        "Hint: write apiVersion: trainer.kubeflow.org/v1alpha1.\n"
+    )
+    ran = apply(shed, "-f", "-", stdin="kind: Widget\nmetadata: {name: x}\n")
+    assert ran.err == "Error: standard input: widget/x: this Widget has no apiVersion.\n"
+
+
 def test_a_later_mpijob_is_told_to_be_converted(shed: Whole) -> None:
     job = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: later}\nspec: {}\n"
     ran = apply(shed, "-f", "-", stdin=job)

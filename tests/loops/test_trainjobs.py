@@ -273,7 +273,7 @@ async def test_a_pod_that_would_be_refused_ends_in_words(client: Client, name: s
     override = {"targetJobs": [{"name": "node"}], "spec": pod}
     await client.create(a_train_job(name, {"podTemplateOverrides": [override]}))
     found = await has(client, name, "Failed")
-    assert 'volumeMounts[0].name: Not found: "none"' in found["message"]
+    assert 'container "node" mounts "none" at /data, but no volume is called so' in found["message"]
     assert await client.find(JOBSETS, name) is None
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trainshed.client.requests import Resource
 from trainshed.jobs import applying
 from trainshed.jobs.applying import How
 from trainshed.jobs.manifests import Document
@@ -83,6 +84,26 @@ def test_a_document_that_cannot_be_sent_says_why(obj: Object, repeated: tuple[st
     assert applying.flaw(Document(obj, "x", repeated), How()).startswith(words)
     if repeated:
         assert applying.flaw(Document(obj, "x", repeated), How(validation="Warn")) == ""
+
+
+TRAINER = Resource("trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob", namespaced=True)
+EVENTS = (
+    Resource("", "v1", "events", "Event", namespaced=True),
+    Resource("events.k8s.io", "v1", "events", "Event", namespaced=True),
+    Resource("events.k8s.io", "v1beta1", "events", "Event", namespaced=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("TrainJob", "write apiVersion: trainer.kubeflow.org/v1alpha1"),
+        ("Event", "write apiVersion: v1 or events.k8s.io/v1"),
+        ("Widget", ""),
+    ],
+)
+def test_a_document_without_an_api_version_is_told_which_to_write(kind: str, hint: str) -> None:
+    assert applying.versions_of(kind, (*EVENTS, TRAINER)) == hint
 
 
 def test_an_object_without_a_name_is_called_by_its_kind() -> None:

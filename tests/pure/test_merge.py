@@ -430,7 +430,7 @@ def test_a_running_jobset_is_left_alone(job_suspended: bool, jobset: Object | No
 def test_a_mount_without_a_volume_is_found_before_anything_is_made() -> None:
     mount = [{"name": "node", "volumeMounts": [{"name": "none", "mountPath": "/data"}]}]
     (flaw,) = desired.flaws(merged(runtimePatches=[a_patch(containers=mount)]))
-    assert flaw.endswith('volumeMounts[0].name: Not found: "none"')
+    assert 'volumeMounts[0].name: container "node" mounts "none" at /data, but no volume is ' in flaw
     assert desired.flaws(merged("torchtune-llama3.2-1b", trainer={})) == []
 
 

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from trainshed.kinds.core import entrypoints
 from trainshed.kube.objects import Object
 from trainshed.runner.mpi import adapting, delivery, kubectl, remote
 from trainshed.runner.plan import ContainerPlan, Mount, PodPlan
@@ -158,7 +159,7 @@ def test_only_what_leaves_it_to_its_image_to_bring_kubectl_is_stood_in_for(conta
     assert delivery.completed(container) is container
     assert delivery.completed(DELIVERY)["command"] == ["kubectl-delivery"]
     renamed = {**DELIVERY, "name": "other", "image": "registry.local/kubectl-delivery"}
-    assert delivery.is_delivery(renamed)
+    assert entrypoints.is_delivery(renamed)
 
 
 def test_kubectl_is_brought_by_a_script_that_needs_nothing_but_its_target() -> None:

@@ -13,12 +13,15 @@ from tests.pure.training_objects import (
     an_override,
     built_in,
 )
+from trainshed.controllers.trainjob.lints import Lint
 from trainshed.controllers.trainjob.preview import Preview, preview
+from trainshed.kinds.trainer import templates
 from trainshed.kinds.trainer.runtimes import FRAMEWORK
 from trainshed.kube.objects import JSON, Object
 
 NODE = ("spec", "replicatedJobs", 0, "template", "spec", "template", "spec", "containers", 0)
 SDK = "trainer.kubeflow.org/kubeflow-sdk"
+COMMAND: Object = {"command": ["train"]}
 
 
 def shown(runtime: Object | str = "torch-distributed", /, **spec: JSON) -> Preview:
@@ -87,7 +90,8 @@ def test_objects_beside_the_jobset_name_their_maker() -> None:
 
 
 def test_a_manifest_straight_from_a_file_is_enough() -> None:
-    job = {"metadata": {"name": "t"}, "spec": {"runtimeRef": {"name": "torch-distributed"}, "trainer": {}}}
+    spec = {"runtimeRef": {"name": "torch-distributed"}, "trainer": {"command": ["train"]}}
+    job = {"metadata": {"name": "t"}, "spec": spec}
     before = str(job)
     found = preview(job, built_in("torch-distributed"))
     assert found.jobset["metadata"]["name"] == "t"
@@ -102,7 +106,7 @@ def test_a_manifest_straight_from_a_file_is_enough() -> None:
     "name", ["torch-distributed", "jax-distributed", "xgboost-distributed", "deepspeed-distributed"]
 )
 def test_a_sound_job_has_no_warnings(name: str) -> None:
-    assert shown(name, trainer={"numNodes": 2}).warnings == ()
+    assert shown(name, trainer={"numNodes": 2, "command": ["train"]}).warnings == ()
 
 
 def test_a_wrong_container_is_named_beside_the_right_one() -> None:
@@ -203,20 +207,46 @@ def test_several_processes_need_shared_memory() -> None:
 
 def test_a_mount_without_its_volume_is_an_error() -> None:
     mine = [{"name": "node", "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}]}]
-    (lint,) = shown(trainer={}, runtimePatches=[a_patch(containers=mine)]).warnings
+    (lint,) = shown(trainer=COMMAND, runtimePatches=[a_patch(containers=mine)]).warnings
     assert (lint.rule, lint.severity) == ("pods-refused", "error")
-    assert lint.path.endswith("volumeMounts[0].name")
+    assert lint.path == (
+        "replicatedJobs[node].template.spec.template.spec.containers[0].volumeMounts[0].name"
+    )
+    assert lint.message == (
+        'container "node" mounts "dshm" at /dev/shm, but no volume is called so; there are no volumes'
+    )
+
+
+@pytest.mark.parametrize("member", ["initContainers", "containers"])
+def test_a_mount_without_its_volume_is_told_which_volumes_there_are(member: str) -> None:
+    wrong = {"name": "x", "image": "I", "command": ["c"], "volumeMounts": [{"name": "cc", "mountPath": "/c"}]}
+    runtime = a_labelled_runtime({"command": ["c"]}, volumes=[{"name": n, "emptyDir": {}} for n in "ab"])
+    templates.pod(templates.jobs(runtime)[0]).setdefault(member, []).append(wrong)
+    (lint,) = shown(runtime, trainer={}).warnings
+    assert lint.message == (
+        'container "x" mounts "cc" at /c, but no volume is called so; the pod\'s volumes are "a", "b"'
+    )
+
+
+def test_a_mount_of_a_volume_that_is_wrong_itself_is_not_said_to_have_none() -> None:
+    broken = [{"name": "data", "hostPath": {"path": "../d"}}]
+    runtime = a_labelled_runtime(
+        {"command": ["c"], "volumeMounts": [{"name": "data", "mountPath": "/d"}]}, volumes=broken
+    )
+    found = shown(runtime, trainer={}).warnings
+    assert found
+    assert not [lint for lint in found if "no volume is called so" in lint.message]
 
 
 def test_a_time_to_live_says_what_it_removes() -> None:
     runtime = a_labelled_runtime()
     template = runtime["spec"]["template"]["spec"]
     template["replicatedJobs"][0]["template"]["spec"]["ttlSecondsAfterFinished"] = 60
-    assert rules(shown(runtime, trainer={})) == {"ttl-on-job"}
+    assert rules(shown(runtime, trainer=COMMAND)) == {"ttl-on-job"}
     del template["replicatedJobs"][0]["template"]["spec"]["ttlSecondsAfterFinished"]
     template["ttlSecondsAfterFinished"] = 60
-    assert rules(shown(runtime, trainer={})) == {"ttl-on-jobset"}
-    assert rules(shown(trainer={}, ttlSecondsAfterFinished=60)) == {"ttl-on-trainjob"}
+    assert rules(shown(runtime, trainer=COMMAND)) == {"ttl-on-jobset"}
+    assert rules(shown(trainer=COMMAND, ttlSecondsAfterFinished=60)) == {"ttl-on-trainjob"}
 
 
 def test_a_time_to_live_of_an_initializer_makes_it_run_again() -> None:
@@ -226,6 +256,66 @@ def test_a_time_to_live_of_an_initializer_makes_it_run_again() -> None:
     ] = 1
     (lint,) = [lint for lint in shown(runtime, trainer={}).warnings if lint.rule == "ttl-on-job"]
     assert "runs again" in lint.message
+
+
+def without_command(found: Preview) -> list[Lint]:
+    return [lint for lint in found.warnings if lint.rule == "no-command"]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "have"),
+    [
+        ({"numNodes": 1, "numProcPerNode": 1}, "no command"),
+        ({"command": []}, "no command"),
+        ({"args": ["train.py"]}, "only args"),
+    ],
+)
+def test_a_trainer_without_a_command_is_warned_of_as_the_runner_would(trainer: Object, have: str) -> None:
+    (lint,) = shown(trainer=trainer).warnings
+    assert (lint.rule, lint.path, lint.severity) == ("no-command", "spec.trainer.command", "warning")
+    assert lint.message == (
+        f'container "node" has {have}, and images are not pulled here, so none has an entry point: the job '
+        "waits for ever; set its command, unless it is for a cluster and the image has an entry point"
+    )
+
+
+def test_a_command_of_the_runtime_is_one() -> None:
+    assert shown(a_labelled_runtime({"command": ["sh"]}), trainer={"args": ["-c", "true"]}).warnings == ()
+    assert shown("mlx-distributed", trainer=COMMAND).warnings == ()
+
+
+def test_containers_beside_the_trainers_are_named_by_their_place() -> None:
+    helper, early = {"name": "helper", "image": "I"}, {"name": "early", "image": "I", "args": ["x"]}
+    runtime = a_labelled_runtime({"command": ["c"]}, initContainers=[early])
+    templates.pod(templates.jobs(runtime)[0])["containers"].append(helper)
+    pod = "spec.replicatedJobs[node].template.spec.template.spec"
+    found = without_command(shown(runtime, trainer={}))
+    assert [lint.path for lint in found] == [
+        f"{pod}.initContainers[0].command",
+        f"{pod}.containers[1].command",
+    ]
+    assert found[0].message.startswith('container "early" has only args, ')
+    assert "set its command in the runtime, unless " in found[1].message
+
+
+def test_initializers_need_commands_too() -> None:
+    found = without_command(shown("torchtune-llama3.2-1b", trainer={}))
+    assert [lint.path.partition(".template")[0] for lint in found] == [
+        "spec.replicatedJobs[dataset-initializer]",
+        "spec.replicatedJobs[model-initializer]",
+    ]
+
+
+def test_what_never_runs_needs_no_command() -> None:
+    runtime = a_labelled_runtime()
+    runtime["spec"]["template"]["spec"]["replicatedJobs"].append(a_replicated_job("spare", replicas=0))
+    assert without_command(shown(runtime, trainer=COMMAND)) == []
+
+
+def test_what_is_stood_in_for_needs_no_command() -> None:
+    env = [{"name": "TARGET_DIR", "value": "/opt/kube"}]
+    kubectl = {"name": "kubectl-delivery", "image": "example.com/kubectl-delivery:1", "env": env}
+    assert shown(a_labelled_runtime(initContainers=[kubectl]), trainer=COMMAND).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -248,7 +338,7 @@ def test_gpus_of_the_runtime_are_not_forgotten() -> None:
 
 
 def test_without_a_trainer_there_are_no_variables() -> None:
-    (lint,) = shown().warnings
+    (lint,) = shown(a_labelled_runtime(COMMAND)).warnings
     assert (lint.rule, "PET_*" in lint.message) == ("no-trainer", True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ _PREDECESSORS: Final = ('"kubectl-client-side-apply"', '"kubectl-create"', '"tra
 """Whoever wrote whole manifests before: applying the same files goes on where they stopped."""
 _DEFINED_SECONDS: Final = 30.0
 _MOST_SHOWN: Final = 40
+_UNVERSIONED: Final = "has no apiVersion"
 _OF_THE_SERVER: Final = ("managedFields", "resourceVersion", "generation")
 
 
@@ -101,7 +103,7 @@ def flaw(document: Document, how: How) -> str:
     if wrong := _misnamed(obj):
         return wrong
     if not text(obj, "apiVersion"):
-        return f"this {obj['kind']} has no apiVersion"
+        return f"this {obj['kind']} {_UNVERSIONED}"
     if not text(obj, "metadata", "name"):
         return f"this {obj['kind']} has no metadata.name, by which it could be found again"
     if document.repeated and how.validation == "Strict":
@@ -124,6 +126,15 @@ def _shown(value: JSON) -> str:
     """As a manifest has it, or how it begins."""
     whole = encode(value).decode()
     return whole if len(whole) <= _MOST_SHOWN else f"{whole[: _MOST_SHOWN - 1]}…"
+
+
+def versions_of(kind: str, resources: Iterable[Resource]) -> str:
+    """Which apiVersion to write for a kind: one of each group that has it; empty where none does."""
+    preferred: dict[str, str] = {}
+    for known in resources:
+        if known.kind == kind:
+            preferred.setdefault(known.group, known.api_version)
+    return f"write apiVersion: {' or '.join(preferred.values())}" if preferred else ""
 
 
 def verb(before: Object | None, after: Object) -> str:
@@ -159,7 +170,7 @@ class Applier:
     async def apply(self, document: Document) -> Outcome:
         obj, name = document.object, called(document.object)
         if wrong := flaw(document, self._how):
-            return Outcome(name, "", wrong)
+            return await _flawed(self._client, document, wrong)
         try:
             return Outcome(name, await self._apply(obj))
         except UnknownKind as unknown:
@@ -230,6 +241,16 @@ async def _established(client: Client, name: str) -> None:
         return
 
 
+async def _flawed(client: Client, document: Document, why: str) -> Outcome:
+    """One that is not sent; where its apiVersion is missing, with those the server has for its kind."""
+    obj, hint = document.object, ""
+    if why.endswith(_UNVERSIONED):
+        with contextlib.suppress(faults.Fault):  # a hint is worth no second complaint
+            known = await client.discovery.entries()
+            hint = versions_of(str(obj["kind"]), [entry.resource for entry in known])
+    return Outcome(called(obj), "", why, hint)
+
+
 async def _similar(client: Client, obj: Object) -> str:
     """What may have been meant by a kind that is not there."""
     wanted = str(obj["kind"])
@@ -260,7 +281,7 @@ async def delete(client: Client, document: Document, how: How) -> Outcome:
     """Ask for an object's deletion, with all it owns."""
     obj, name = document.object, called(document.object)
     if wrong := flaw(document, How(how.namespace, validation="Ignore")):
-        return Outcome(name, "", wrong)
+        return await _flawed(client, document, wrong)
     try:
         resource = await client.resource_of(obj)
         place, options = _place(obj, resource, how), Delete(propagation="Foreground", dry_run=how.dry_run)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from trainshed.kinds.core import entrypoints
 from trainshed.kinds.core.resources import parsed
 from trainshed.kinds.reading import entries, is_true, mapping, number, texts
 from trainshed.kube import quantities
@@ -166,16 +167,15 @@ def _argv(
     container: Object, variables: Mapping[str, str], chosen: Environment, room: Room
 ) -> tuple[str, ...]:
     """Images have no entry point here, so arguments alone have nothing to be the arguments of."""
-    command, args = texts(container, "command"), texts(container, "args")
-    if not command:
+    if have := entrypoints.lack(container):
         name, image = text(container, "name"), text(container, "image")
-        have = "only args" if args else "no command"
         raise CannotPlan(
             "CreateContainerError",
             f'container "{name}" has {have}, and image "{image}" is {chosen.words()}, '
             "which has no entry point: set its command",
         )
-    return tuple(_argument(container, part, variables, room) for part in (*command, *args))
+    words = (*texts(container, "command"), *texts(container, "args"))
+    return tuple(_argument(container, part, variables, room) for part in words)
 
 
 def _argument(container: Object, part: str, variables: Mapping[str, str], room: Room) -> str:

@@ -16,6 +16,7 @@ from trainshed.kube.objects import Object, copied, text
 
 MOST_PODS: Final = 1_000
 """Pods of one job: one number must not fill the store, nor stop everybody's operator."""
+_NOT_FOUND: Final = "FieldValueNotFound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,11 @@ def is_ssh_secret(obj: Object) -> bool:
 
 def pods(jobset: Object) -> int:
     """How many a JobSet makes at most at a time."""
-    return sum(_pods(job) for job in entries(jobset, "spec", "replicatedJobs"))
+    return sum(pods_of(job) for job in entries(jobset, "spec", "replicatedJobs"))
 
 
-def _pods(job: Object) -> int:
+def pods_of(job: Object) -> int:
+    """How many one of its replicated jobs makes."""
     given = number(job, "replicas"), number(job, "template", "spec", "parallelism")
     replicas, parallelism = (1 if count is None else count for count in given)
     return replicas * parallelism
@@ -71,8 +73,25 @@ def _job_flaws(job: Object, jobset: Object) -> Iterator[str]:
     pod["restartPolicy"] = pod.get("restartPolicy") or "OnFailure"
     pod["volumes"] = entries(pod, "volumes") + [_claim(name) for name in _claimed(jobset, job)]
     jobspecs.defaults(spec)
-    for error in jobspecs.errors(f"replicatedJobs[{text(job, 'name')}].template.spec", spec):
-        yield str(error)
+    field = f"replicatedJobs[{text(job, 'name')}].template.spec"
+    unmounted = dict(_unmounted(f"{field}.template.spec", pod))
+    for error in jobspecs.errors(field, spec):
+        is_known = error.reason == _NOT_FOUND and error.field in unmounted
+        yield f"{error.field}: {unmounted[error.field]}" if is_known else str(error)
+
+
+def _unmounted(field: str, pod: Object) -> Iterator[tuple[str, str]]:
+    """Mounts whose name no volume has, in more words than "Not found" beside a path that nobody wrote."""
+    volumes = [text(volume, "name") for volume in entries(pod, "volumes")]
+    listed = ", ".join(f'"{name}"' for name in volumes)
+    have = f"the pod's volumes are {listed}" if volumes else "there are no volumes"
+    for place, container in templates.placed_containers(pod):
+        for index, mount in enumerate(entries(container, "volumeMounts")):
+            name, path = text(mount, "name"), text(mount, "mountPath")
+            if name and name not in volumes:
+                said = f'container "{text(container, "name")}" mounts "{name}" at {path}'
+                at = f"{field}.{place}.volumeMounts[{index}].name"
+                yield at, f"{said}, but no volume is called so; {have}"
 
 
 def _claimed(jobset: Object, job: Object) -> list[str]:

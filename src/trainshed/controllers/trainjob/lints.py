@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple
 from trainshed.controllers.trainjob import desired, notes
 from trainshed.controllers.trainjob.lifetimes import TTL, TTL_ANNOTATION
 from trainshed.controllers.trainjob.plugins import processes
+from trainshed.kinds.core import entrypoints
 from trainshed.kinds.jobset import validate as jobset_rules
 from trainshed.kinds.reading import entries, mapping, number, texts
 from trainshed.kinds.trainer import devices, dialects, runtime_checks, templates, trainjobs
@@ -185,6 +186,25 @@ def _too_many_pods(case: Case) -> Iterator[Lint]:
         yield Lint("too-many-pods", "spec.trainer.numNodes", why, "error")
 
 
+def _no_command(case: Case) -> Iterator[Lint]:
+    """A warning, for on a cluster the image may have an entry point."""
+    for job in filter(desired.pods_of, entries(case.jobset, "spec", "replicatedJobs")):
+        path = f"spec.replicatedJobs[{text(job, 'name')}].template.spec.template.spec"
+        for place, container in templates.placed_containers(templates.pod(job)):
+            if not (have := entrypoints.lack(container)):
+                continue
+            said = f'container "{text(container, "name")}" has {have}, and {_NO_ENTRY_POINTS}'
+            if container is case.node:
+                yield Lint("no-command", "spec.trainer.command", f"{said}; set its command, {_UNLESS}")
+            else:
+                why = f"{said}; set its command in the runtime, {_UNLESS}"
+                yield Lint("no-command", f"{path}.{place}.command", why)
+
+
+_NO_ENTRY_POINTS: Final = "images are not pulled here, so none has an entry point: the job waits for ever"
+_UNLESS: Final = "unless it is for a cluster and the image has an entry point"
+
+
 def _runtime_classes(case: Case) -> Iterator[Lint]:
     for job in entries(case.jobset, "spec", "replicatedJobs"):
         if name := text(templates.pod(job), "runtimeClassName"):
@@ -272,7 +292,7 @@ def _deprecated(case: Case) -> Iterator[Lint]:
 
 RULES: Final[tuple[Rule, ...]] = (
     _wrong_runtime, _refused_job, _refused_runtime, _refused_jobset, _refused_pods, _two_sources,
-    _too_many_pods, _old_fields, _misplaced_ttl, _ignored_annotations, _ranks_of_nodes, _processes_twice,
-    _no_shared_memory, _limits_alone, _too_many_processes, _forgotten_gpus, _no_trainer, _runtime_classes,
-    _unlisted, _deprecated,
+    _too_many_pods, _old_fields, _misplaced_ttl, _ignored_annotations, _no_command, _ranks_of_nodes,
+    _processes_twice, _no_shared_memory, _limits_alone, _too_many_processes, _forgotten_gpus, _no_trainer,
+    _runtime_classes, _unlisted, _deprecated,
 )  # fmt: skip

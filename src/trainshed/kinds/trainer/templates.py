@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from trainshed.kinds.reading import entries, mapping
 from trainshed.kinds.trainer.runtimes import ANCESTOR
 from trainshed.kube.objects import Object, text
@@ -35,6 +37,13 @@ def pod(job: Object) -> Object:
 
 def containers(job: Object) -> list[Object]:
     return entries(pod(job), "containers")
+
+
+def placed_containers(pod: Object) -> Iterator[tuple[str, Object]]:
+    """Init containers and containers, each with where it stands in the pod: `initContainers[0]`."""
+    for member in ("initContainers", "containers"):
+        for index, container in enumerate(entries(pod, member)):
+            yield f"{member}[{index}]", container
 
 
 def container_names(job: Object) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+from trainshed.kinds.core import entrypoints
 from trainshed.kinds.reading import entries
 from trainshed.kube.numbers import whole
 from trainshed.kube.objects import Object, text
@@ -49,7 +50,7 @@ def adapted(
     # In this machine's own tree the programs stay where they are: plain processes have nothing mounted.
     place = folder if plan.root == "/" else INSIDE
     shown = dataclasses.replace(plan, mounts=(*plan.mounts, Mount(place, "ro-bind", folder)))
-    if delivery.is_delivery(container):
+    if entrypoints.is_delivery(container):
         return delivery.delivering(shown, place, is_foreign=is_foreign())
     if delivery.takes_part(container):
         return _by_kubectl(plan, container, place, exists)

@@ -10,26 +10,19 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
-from trainshed.kinds.reading import entries, texts
+from trainshed.kinds.core.entrypoints import DELIVERY, is_delivery
+from trainshed.kinds.reading import entries
 from trainshed.kube.objects import Object, text
 from trainshed.runner.plan import ContainerPlan
 
 AGENT: Final = "OMPI_MCA_plm_rsh_agent"
-_NAME: Final = "kubectl-delivery"
 _KUBECTL_VOLUME, _CONFIG_VOLUME = "mpi-job-kubectl", "mpi-job-config"
 _AGENTS: Final = (AGENT, "I_MPI_HYDRA_BOOTSTRAP_EXEC")
 
 
-def is_delivery(container: Object) -> bool:
-    """Whether it brings kubectl to a launcher and leaves it to its image how."""
-    is_known = text(container, "name") == _NAME or f"/{_NAME}:" in f"/{text(container, 'image')}:"
-    has_target = any(text(variable, "name") == "TARGET_DIR" for variable in entries(container, "env"))
-    return is_known and has_target and not texts(container, "command")
-
-
 def completed(container: Object) -> Object:
     """The container with a command, where its image would have had one."""
-    return {**container, "command": [_NAME]} if is_delivery(container) else container
+    return {**container, "command": [DELIVERY]} if is_delivery(container) else container
 
 
 def delivering(plan: ContainerPlan, place: str, *, is_foreign: bool) -> ContainerPlan:
