@@ -247,6 +247,9 @@ def test_who_follows_a_job_that_waits_is_told_that_it_is_kept_when_all_was_stopp
     process = subprocess.Popen(words, env=own.environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     assert "waiting: needs nvidia.com/gpu 64" in process.stderr.readline()
+    remedy = process.stderr.readline()
+    assert remedy.startswith("run it here all the same with ")
+    assert f"\n{remedy}" in own.trainshed("describe", "waits").out
     assert own.trainshed("down").code == 0
     _, said = process.communicate(timeout=SECONDS)
     assert process.returncode == 3

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainshed.cli import events, invocation, output, target
+from trainshed.cli import events, invocation, output, remedies, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace
 from trainshed.jobs import summary
@@ -40,7 +40,10 @@ def describe(
     where = target.chosen(data_dir, kubeconfig, context, namespace)
     kind, job, mine, happened = target.perform(where, lambda client: _fetch(client, name))
     now = datetime.now(UTC)
-    print(output.pairs(_facts(mine.summary(job), job, mine.jobset, now)))
+    found = mine.summary(job)
+    print(output.pairs(_facts(found, job, mine.jobset, now)))
+    if remedies.is_lacking(found.verdict) and (remedy := remedies.known(where)):
+        print(f"\n{remedy}")
     _section("Conditions", ("TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"), _conditions(job, now))
     _section("Pods", _POD_COLUMNS, _pods(kind, mine.pods, job))
     shown = happened[-_MOST_EVENTS:]

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from dataclasses import dataclass, field
 from typing import Literal
 
-from trainshed.cli import console, invocation
+from trainshed.cli import console, invocation, remedies
 from trainshed.cli.plane import Plane, stop_alone_told, stop_told
 from trainshed.client.client import Client
 from trainshed.client.failures import Failure
@@ -30,8 +30,6 @@ PATIENCE_SECONDS = 3.0
 """So long nobody wonders whether anything happens."""
 LOOK_SECONDS = 0.5
 """Between two looks whether there is still somebody who could tell."""
-_LACKING = re.compile("waiting: (needs |no node (has|fits its node))")
-"""Words of the scheduler for what will not change by waiting."""
 _LEFT_EARLY = re.compile("Error waiting on exit barrier|failed to shutdown the rendezvous")
 """Of torchrun, on a node that leaves after the first one: that has taken the store along."""
 _NO_FAILURE = (
@@ -234,7 +232,7 @@ def _say_news(news: News, said: _Said) -> None:
     if told := _restart(text, said) if news.summary.state == "Restarting" else text:
         console.flush()
         console.say(told)
-    if said.remedy and _LACKING.match(text):
+    if said.remedy and remedies.is_lacking(text):
         console.say(said.remedy)
         said.remedy = ""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainshed.cli import console, plane, target
+from trainshed.cli import console, plane, remedies, target
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.target import Context, Kubeconfig, Namespace, Target
 from trainshed.compose.trouble import FAILED, PLACE, PROGRAM, Trouble
@@ -18,7 +18,6 @@ from trainshed.kube import faults
 from trainshed.kube.objects import Object, text
 
 if TYPE_CHECKING:
-    from trainshed.cli.plane import Plane
     from trainshed.client.client import Client
     from trainshed.client.requests import LogOptions
     from trainshed.jobs.jobkinds import Member
@@ -175,8 +174,7 @@ def _follow(where: Target, one: Reference, rank: int | None, options: LogOptions
 
     ended = target.perform(where, lambda client: _ended(client, one)) if where.is_embedded else None
     if ended is None or not _is_silent(where, one):
-        ours = plane.of(where)
-        return target.perform(where, lambda client: _follow_pods(client, one, rank, options, ours))
+        return target.perform(where, lambda client: _follow_pods(client, one, rank, options, where))
     # Nobody can be asked for the lines any more; whoever follows wants to read them all the same.
     if found := _kept(where, one, (rank, None)):
         _show(found, one, options)
@@ -194,13 +192,20 @@ async def _ended(client: Client, one: Reference) -> Summary | None:
 
 
 async def _follow_pods(
-    client: Client, one: Reference, rank: int | None, options: LogOptions, ours: Plane | None
+    client: Client, one: Reference, rank: int | None, options: LogOptions, where: Target
 ) -> int:
     from trainshed.cli import following
 
     await one.get(client)
     return await following.to_the_end(
-        client, one.name, rank=rank, owned=False, kind=one.kind, options=options, plane=ours
+        client,
+        one.name,
+        rank=rank,
+        owned=False,
+        remedy=remedies.known(where),
+        kind=one.kind,
+        options=options,
+        plane=plane.of(where),
     )
 
 

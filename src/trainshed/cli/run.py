@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trainshed.cli import console, invocation, plane, starting, target
+from trainshed.cli import console, invocation, plane, remedies, starting, target
 from trainshed.cli import runoptions as options
 from trainshed.cli.options import DataDir, Verbose
 from trainshed.cli.plane import Plane
@@ -120,7 +120,7 @@ def _advice(where: Target, name: str) -> _Advice:
         return _Advice()
     began = datetime.now(UTC).replace(microsecond=0)  # notes of logs know the second only
     return _Advice(
-        f"run it here all the same with {invocation.command('up', '--relax')}",
+        remedies.known(where),
         lambda: _kept(where, name, began),
         plane=plane.of(where),
     )
