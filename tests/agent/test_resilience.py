@@ -80,6 +80,43 @@ async def test_a_pod_survives_the_agent_and_its_end_is_told_later(
     assert (tmp_path / "cue" / "up").read_text() == "up\n", "it ran once"
 
 
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo 'BOOM: my last words'; exit 9", "gone\nBOOM: my last words\n"),
+        ("echo 'no data' > /dev/termination-log; exit 9", "no data\n"),
+    ],
+)
+async def test_the_last_words_of_who_ended_without_an_agent_are_told_by_the_next(
+    place: Place, client: Client, tmp_path: Path, script: str, words: str
+) -> None:
+    await started(client, tmp_path / "cue", script=script)
+    place.agent.kill()
+    (tmp_path / "cue" / "go").touch()
+    await no_longer_there(str(tmp_path / "cue"))
+    place.agent.start()
+    ended = end(await waits.until(client, "pods", "p", is_over))
+    assert (ended["exitCode"], ended.get("message")) == (9, words)
+
+
+@pytest.mark.parametrize("part", ["initContainers", "containers"])
+async def test_the_last_words_of_a_run_before_the_next_are_kept_without_an_agent(
+    place: Place, client: Client, tmp_path: Path, part: str
+) -> None:
+    fails_once = "[ -e /cue/again ] || { touch /cue/again; echo BOOM; exit 9; }"
+    parts = {"containers": [a_container("true", "other")]} | {part: [on_cue(tmp_path / "cue", fails_once)]}
+    await client.create(a_pod("p", policy="OnFailure", volumes=[cue(tmp_path / "cue")], **parts))
+    await waits.until(client, "pods", "p", lambda pod: "running" in status(pod)["state"])
+    nodes.wait_for_line(tmp_path / "cue" / "up", "up")
+    place.agent.kill()
+    (tmp_path / "cue" / "go").touch()
+    await no_longer_there(str(tmp_path / "cue"))
+    place.agent.start()
+    pod = await waits.until(client, "pods", "p", is_over)
+    assert end(pod)["exitCode"] == 0
+    assert dig(status(pod), "lastState", "terminated", "message") == "gone\nBOOM\n"
+
+
 async def test_a_pod_goes_on_under_a_new_agent(place: Place, client: Client, tmp_path: Path) -> None:
     await started(client, tmp_path / "cue", script="exit 0")
     place.agent.kill()

@@ -6,12 +6,18 @@ import os
 from pathlib import Path
 
 from trainshed.kube import verdicts
+from trainshed.runner.engine import Exit
 from trainshed.runner.logs.lines import Renderer
 
 MOST_MESSAGE = 4096
 MOST_TAIL = 2048
 _MOST_LINES = 80
 _LOOK_BACK = 32 * 1024
+
+
+def words_of(exit: Exit, termination_log: Path, log: Path) -> str:
+    """What is told of a run that has ended, whether or not an agent was there."""
+    return exit.message or last_words(termination_log, log, exit.code)
 
 
 def last_words(termination_log: Path | None, log: Path, code: int) -> str:
