@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
+
 from tests.agent.nodes import NODE
 from trainshed.kube.objects import JSON, Object, dig
+from trainshed.runner.process import records
 
 
 def a_container(script: str, name: str = "main", **more: JSON) -> Object:
@@ -57,3 +62,9 @@ def end(pod: Object, name: str = "main") -> Object:
 
 def waiting(pod: Object, name: str = "main") -> Object:
     return dict(dig(status(pod, name), "state", "waiting") or {})
+
+
+def kill_supervisor(engine: Path, pod: Object) -> None:
+    """End what looks after the one container of a pod, as the kernel does when memory is short."""
+    ((_, run),) = records.runs_of(str(engine / records.PODS / pod["metadata"]["uid"]))
+    os.kill(run.supervisor.pid, signal.SIGKILL)

@@ -10,9 +10,10 @@ import pytest_asyncio
 from tests import waits
 from tests.agent import awaiting, mpijobs, nodes
 from tests.agent.nodes import Place
-from tests.agent.pods import a_container, a_pod, end, is_over, is_running, phase, status
+from tests.agent.pods import a_container, a_pod, end, is_over, is_running, kill_supervisor, phase, status
 from trainshed.client.client import Client
 from trainshed.client.requests import LogOptions
+from trainshed.kinds.core import podstates
 from trainshed.kube.objects import Object
 from trainshed.runner.settings import Settings
 
@@ -54,6 +55,18 @@ async def test_a_pod_goes_on_under_a_new_agent(place: Place, client: Client) -> 
     place.agent.kill()
     place.agent.start()
     assert phase(await client.get("pods", "p")) == "Running"
+
+
+async def test_that_a_supervisor_was_killed_is_not_taken_for_the_programs_words(
+    place: Place, client: Client
+) -> None:
+    await client.create(a_pod("p", "echo step 7; exec sleep 1000"))
+    pod = await waits.until(client, "pods", "p", is_running)
+    kill_supervisor(place.server.data / "agent" / "process", pod)
+    ended = podstates.bad_end(await waits.until(client, "pods", "p", is_over))
+    assert ended is not None
+    assert ended.how.endswith(": the process that looked after the container was killed")
+    assert "last line" not in ended.how
 
 
 async def test_peers_meet_by_the_names_in_their_commands(client: Client) -> None:

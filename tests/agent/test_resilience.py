@@ -16,10 +16,21 @@ import pytest_asyncio
 from tests import waits
 from tests.agent import nodes
 from tests.agent.nodes import Place
-from tests.agent.pods import a_container, a_pod, end, is_over, is_running, phase, status, waiting
+from tests.agent.pods import (
+    a_container,
+    a_pod,
+    end,
+    is_over,
+    is_running,
+    kill_supervisor,
+    phase,
+    status,
+    waiting,
+)
 from tests.builders import a_config_map
 from trainshed.client.client import Client
 from trainshed.client.requests import Delete, LogOptions
+from trainshed.kinds.core import podstates
 from trainshed.kube.objects import Object, dig
 from trainshed.runner import pod_state
 
@@ -78,6 +89,60 @@ async def test_a_pod_survives_the_agent_and_its_end_is_told_later(
     assert status(pod)["restartCount"] == 0
     assert pod["status"]["podIP"] == before["status"]["podIP"]
     assert (tmp_path / "cue" / "up").read_text() == "up\n", "it ran once"
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo 'BOOM: my last words'; exit 9", "gone\nBOOM: my last words\n"),
+        ("echo 'no data' > /dev/termination-log; exit 9", "no data\n"),
+    ],
+)
+async def test_the_last_words_of_who_ended_without_an_agent_are_told_by_the_next(
+    place: Place, client: Client, tmp_path: Path, script: str, words: str
+) -> None:
+    await started(client, tmp_path / "cue", script=script)
+    place.agent.kill()
+    (tmp_path / "cue" / "go").touch()
+    await no_longer_there(str(tmp_path / "cue"))
+    place.agent.start()
+    ended = end(await waits.until(client, "pods", "p", is_over))
+    assert (ended["exitCode"], ended.get("message")) == (9, words)
+
+
+@pytest.mark.parametrize("part", ["initContainers", "containers"])
+async def test_the_last_words_of_a_run_before_the_next_are_kept_without_an_agent(
+    place: Place, client: Client, tmp_path: Path, part: str
+) -> None:
+    fails_once = "[ -e /cue/again ] || { touch /cue/again; echo BOOM; exit 9; }"
+    parts = {"containers": [a_container("true", "other")]} | {part: [on_cue(tmp_path / "cue", fails_once)]}
+    await client.create(a_pod("p", policy="OnFailure", volumes=[cue(tmp_path / "cue")], **parts))
+    await waits.until(client, "pods", "p", lambda pod: "running" in status(pod)["state"])
+    nodes.wait_for_line(tmp_path / "cue" / "up", "up")
+    place.agent.kill()
+    (tmp_path / "cue" / "go").touch()
+    await no_longer_there(str(tmp_path / "cue"))
+    place.agent.start()
+    pod = await waits.until(client, "pods", "p", is_over)
+    assert end(pod)["exitCode"] == 0
+    assert dig(status(pod), "lastState", "terminated", "message") == "gone\nBOOM\n"
+
+
+@pytest.mark.parametrize("is_agent_there", [True, False])
+async def test_that_a_supervisor_was_killed_is_not_taken_for_the_programs_words(
+    place: Place, client: Client, tmp_path: Path, is_agent_there: bool
+) -> None:
+    pod = await started(client, tmp_path / "cue")
+    if not is_agent_there:
+        place.agent.kill()
+    kill_supervisor(place.server.data / "agent" / "sandbox", pod)
+    if not is_agent_there:
+        await no_longer_there(str(tmp_path / "cue"))
+        place.agent.start()
+    ended = podstates.bad_end(await waits.until(client, "pods", "p", is_over))
+    why = "the process that looked after the container was killed"
+    assert ended is not None
+    assert ended.how == f"was killed by signal 9 (SIGKILL): {why}"
 
 
 async def test_a_pod_goes_on_under_a_new_agent(place: Place, client: Client, tmp_path: Path) -> None:

@@ -50,6 +50,17 @@ def test_run_says_of_torchruns_complaints_at_its_end_that_they_are_no_failure_wh
     assert ("is no failure" in ran.err) == is_told, ran.err
 
 
+def test_run_says_that_the_end_of_a_line_is_missing_that_is_too_long(shed: Whole, tmp_path: Path) -> None:
+    script = ["for _ in range(40):", "    print('x' * 500_000, end='', flush=True)", "print('the end of it')"]
+    (tmp_path / "long.py").write_text("\n".join([*script, "print('the next')"]))
+    ran = shed.trainshed("run", "long.py", "--name", "long", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    cut, following = ran.out.splitlines()
+    assert cut.endswith("xxx … (cut)")
+    assert 8_000_000 < len(cut) < 9_000_000
+    assert following == "[0] the next"
+
+
 def test_run_ends_with_1_and_the_reason_when_the_script_fails(shed: Whole, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("import no_such_module")
     ran = shed.trainshed("run", "bad.py", "--name", "bad", cwd=tmp_path)

@@ -27,8 +27,8 @@ def running(attempt: int) -> Found:
     return Found("u", "c", attempt, 42, None, NOW)
 
 
-def ended(attempt: int, code: int = 0, *, oom: bool = False) -> Found:
-    return Found("u", "c", attempt, None, Exit(code, 0, oom, NOW, NOW), NOW)
+def ended(attempt: int, code: int = 0, *, oom: bool = False, said: str = "") -> Found:
+    return Found("u", "c", attempt, None, Exit(code, 0, oom, NOW, NOW, said), NOW)
 
 
 def adopted(pod: Object, *found: Found) -> tuple[ContainerView, bool]:
@@ -64,9 +64,15 @@ def test_an_end_nobody_told_is_told_now() -> None:
     assert not lost
 
 
+def test_an_end_nobody_told_is_told_in_the_words_it_has() -> None:
+    pod = a_pod({"running": {"startedAt": STARTED}})
+    view, _ = adopted(pod, ended(0, 9, said="boom"), running(1))
+    assert view.last == Terminated(9, "Error", 0, "boom", NOW, NOW, 0)
+
+
 def test_an_end_that_was_told_stays_with_its_message() -> None:
     told = {"exitCode": 1, "reason": "Error", "message": "why", "startedAt": STARTED, "finishedAt": STARTED}
-    view, _ = adopted(a_pod({"terminated": told}), ended(0, 1))
+    view, _ = adopted(a_pod({"terminated": told}), ended(0, 1, said="something else"))
     assert isinstance(view.state, Terminated)
     assert view.state.message == "why"
 

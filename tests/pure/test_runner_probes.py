@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainshed.kube.objects import Object
-from trainshed.kube.verdicts import GAP, cause
+from trainshed.kube.verdicts import GAP, by_agent, cause
 from trainshed.runner import actions, probes, probing, tails
+from trainshed.runner.engine import Exit
 from trainshed.runner.probes import Probe, Tally
 
 PLAIN: Object = {"exec": {"command": ["true"]}}
@@ -125,6 +127,14 @@ def test_one_endless_line_is_cut() -> None:
 
 def test_a_log_that_is_not_there_says_nothing(tmp_path: Path) -> None:
     assert tails.last_words(tmp_path / "none", tmp_path / "none", 1) == ""
+
+
+def test_what_only_the_engine_knows_comes_before_the_words_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(log_lines("step 7"))
+    now = datetime.now(UTC)
+    lost = Exit(137, 9, False, now, now, "its supervisor was killed")
+    found = tails.words_of(lost, tmp_path / "none", tmp_path / "log")
+    assert found == by_agent("its supervisor was killed", "step 7")
 
 
 async def test_all_output_is_read_and_its_beginning_kept() -> None:

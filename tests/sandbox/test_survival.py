@@ -116,6 +116,21 @@ async def test_a_container_survives_the_holder_and_its_end_is_recorded(bench: Wo
     await appears(container.log, "done")
 
 
+async def test_a_holder_that_cannot_be_started_is_told_in_one_line_until_it_can(
+    bench: Workbench, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = bench.folder / "engine" / "holder.log"
+    words.unlink()
+    words.mkdir()
+    os.kill(_holder(bench.folder), signal.SIGKILL)
+    await until(lambda: "cannot be started" in caplog.text, "a word of it")
+    words.rmdir()
+    assert await bench.said(bench.container(await bench.pod("next"), "echo", "well")) == "well"
+    told = next(record for record in caplog.records if "cannot be started" in record.getMessage())
+    assert (told.levelname, told.exc_info) == ("WARNING", None)
+    assert "Is a directory" in told.getMessage()
+
+
 async def test_a_holder_comes_while_the_last_container_ends(bench: Workbench) -> None:
     for turn in range(5):
         container = await _waiting_container(bench, f"last-{turn}")

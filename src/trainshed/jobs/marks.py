@@ -13,7 +13,9 @@ from typing import NamedTuple
 from trainshed.kube import ages
 
 MOST_HELD = 8 << 20
-"""A line is cut behind this: memory must not depend on programs ending their lines."""
+"""Bytes a line is cut behind: memory must not depend on programs ending their lines."""
+CUT = " … (cut)"
+"""Stands for the rest of such a line."""
 
 
 class Mark(NamedTuple):
@@ -101,15 +103,21 @@ class Splitter:
             self._hold(piece)
             return []
         head, _, tail = piece.rpartition(b"\n")
-        block = bytes(self._held) + head
-        self._held = bytearray()
+        first, end, others = head.partition(b"\n")
+        self._hold(first)
+        block = self._taken() + end + others
         self._hold(tail)
         return [parse(raw) for raw in block.decode(errors="replace").split("\n")]
 
     def rest(self) -> list[Line]:
         """A last line that did not end."""
-        held, self._held = bytes(self._held), bytearray()
+        held = self._taken()
         return [parse(held.decode(errors="replace"))] if held else []
 
     def _hold(self, piece: bytes) -> None:
-        self._held += piece[: MOST_HELD - len(self._held)]
+        """A byte more than is shown tells that something is missing."""
+        self._held += piece[: MOST_HELD + 1 - len(self._held)]
+
+    def _taken(self) -> bytes:
+        held, self._held = bytes(self._held), bytearray()
+        return held if len(held) <= MOST_HELD else held[:MOST_HELD] + CUT.encode()

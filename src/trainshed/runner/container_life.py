@@ -227,7 +227,7 @@ class ContainerLife:
     def _words_of(self, exit: Exit, attempt: int) -> str:
         """What the program left; before it, why we have ended it, unless it had ended by then."""
         said, log_file = self._pod.termination_log(self.name, attempt), self._pod.log_file(self.name, attempt)
-        words = exit.message or tails.last_words(said, log_file, exit.code)
+        words = tails.words_of(exit, said, log_file)
         killing = self._killing
         if not exit.code or killing is None or (exit.finished is not None and exit.finished < killing.at):
             return words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +15,7 @@ from trainshed.client.requests import Delete
 from trainshed.kinds.reading import entries, number
 from trainshed.kube import faults
 from trainshed.kube.objects import Object, dig, text
-from trainshed.runner import adoption, pod_state, pod_status, stops
+from trainshed.runner import adoption, pod_state, pod_status, stops, tails
 from trainshed.runner.container_life import ContainerLife
 from trainshed.runner.engine import Found
 from trainshed.runner.furnishing import Furnishing, NotFurnished
@@ -52,7 +53,7 @@ class PodLife:
         self.pod, self.site, self.address = pod, site, address
         self._final = state.final if state is not None else None
         self._was_drained = state is not None and state.drained
-        self._adopted = adoption.adopt(pod, found, was_drained=self._was_drained)
+        self._adopted = adoption.adopt(pod, map(self._with_words, found), was_drained=self._was_drained)
         self._furnishing = Furnishing(self)
         self._lives = {
             text(spec, "name"): ContainerLife(self, spec, self._adopted.views[text(spec, "name")])
@@ -92,6 +93,14 @@ class PodLife:
 
     def life(self, container: str) -> ContainerLife | None:
         return self._lives.get(container)
+
+    def _with_words(self, run: Found) -> Found:
+        """One that has ended while nobody heard its last words; they are on disk still."""
+        if run.exit is None:
+            return run
+        at = run.container, run.attempt
+        words = tails.words_of(run.exit, self.termination_log(*at), self.log_file(*at))
+        return dataclasses.replace(run, exit=dataclasses.replace(run.exit, message=words))
 
     # --- news ---
 

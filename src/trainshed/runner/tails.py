@@ -6,12 +6,22 @@ import os
 from pathlib import Path
 
 from trainshed.kube import verdicts
+from trainshed.runner.engine import Exit
 from trainshed.runner.logs.lines import Renderer
 
 MOST_MESSAGE = 4096
 MOST_TAIL = 2048
 _MOST_LINES = 80
 _LOOK_BACK = 32 * 1024
+
+
+def words_of(exit: Exit, termination_log: Path, log: Path) -> str:
+    """What is told of a run that has ended, whether or not an agent was there.
+
+    What the engine knows of its end is none of the program's words, and comes before them.
+    """
+    said = last_words(termination_log, log, exit.code)
+    return verdicts.by_agent(exit.message, said) if exit.message else said
 
 
 def last_words(termination_log: Path | None, log: Path, code: int) -> str:

@@ -70,7 +70,40 @@ def test_a_line_without_end_does_not_grow_for_ever() -> None:
     for _ in range(20):
         splitter.lines(b"x" * (1 << 20))
     (line,) = splitter.rest()
-    assert len(line.text) == marks.MOST_HELD
+    assert line.text == "x" * marks.MOST_HELD + marks.CUT
+
+
+@given(logs, st.integers(1, 40))
+def test_a_line_that_is_too_long_is_cut_alike_in_pieces_of_any_size(
+    log: list[tuple[int, str]], size: int
+) -> None:
+    lines = stamped(log)
+    whole = "".join(f"{line.stamp} {line.text * 9}\n" for line in lines).encode()
+    splitter, found = Splitter(), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(marks, "MOST_HELD", 40)
+        for at in range(0, len(whole), size):
+            found += splitter.lines(whole[at : at + size])
+    said = [f"{line.stamp} {line.text * 9}".encode() for line in lines]
+    shown = [one if len(one) <= 40 else one[:40] + marks.CUT.encode() for one in said]
+    assert found == [marks.parse(one.decode(errors="replace")) for one in shown]
+    assert splitter.rest() == []
+
+
+def test_the_end_of_a_line_that_was_cut_is_dropped_and_the_next_is_whole() -> None:
+    splitter = Splitter()
+    for _ in range(20):
+        assert splitter.lines(b"x" * 1_000_000) == []
+    cut, following = splitter.lines(b"the end of it\nthe next\n")
+    assert cut.text == "x" * marks.MOST_HELD + marks.CUT
+    assert following.text == "the next"
+    assert splitter.rest() == []
+
+
+def test_a_line_that_just_fits_is_whole() -> None:
+    splitter = Splitter()
+    assert splitter.lines(b"x" * marks.MOST_HELD) == []
+    assert splitter.lines(b"\n") == [Line("", "x" * marks.MOST_HELD)]
 
 
 def test_lines_without_a_time_are_kept_with_the_one_before() -> None:
@@ -96,3 +129,23 @@ async def test_a_line_that_does_not_end_is_told_only_of_a_log_that_does(
     )
     read = [line.text async for lines in loglines.behind(pieces, mark, is_whole=is_whole) for line in lines]
     assert read == said
+
+
+async def test_a_line_that_is_cut_comes_once_wherever_its_log_breaks_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(marks, "MOST_HELD", 40)
+    long = b"2026-01-01T00:00:00.100000000Z " + b"x" * 100
+    pieces = [
+        b"2026-01-01T00:00:00.100000000Z a\n",
+        long,
+        b"x" * 30,
+        b"xx\n2026-01-01T00:00:00.100000000Z b\n",
+    ]
+    mark = START
+    read: list[Line] = []
+    for count in (2, 3, 4, 4):
+        async for lines in loglines.behind(in_pieces(*pieces[:count]), mark, is_whole=False):
+            read += lines
+            mark = marks.advanced(mark, lines)
+    assert [line.text for line in read] == ["a", "x" * 9 + marks.CUT, "b"]

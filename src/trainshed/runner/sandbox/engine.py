@@ -88,8 +88,8 @@ class SandboxEngine:
                 return
             try:
                 self._holder = records.identify((await self._link.start())["pid"])
-            except OSError:
-                log.exception("the sandboxes' holder is gone and cannot be started; will try again")
+            except OSError as why:
+                log.warning("the sandboxes' holder is gone and cannot be started; will try again: %s", why)
                 await asyncio.sleep(_NEXT_TRY_SECONDS)
 
     async def stop(self) -> None:
