@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _PAUSE_SECONDS = 0.5
 """Between attempts to write down an end, on a disk that may be full."""
+_PATIENCE_SECONDS = 1.0
+"""Until those are looked after that should have ended by then."""
 _LOST = "the process that looked after the container was killed"
 
 Done = Callable[[str], None]
@@ -115,7 +117,14 @@ class House:
         room.farewells.append(done)
         for one in self._of(uid):
             kill(one)
+        self._reactor.later(_PATIENCE_SECONDS, lambda: self._wake(uid))
         self._leave(uid)
+
+    def _wake(self, uid: str) -> None:
+        """Supervisors that somebody has halted would never see that their container is gone."""
+        for one in self._of(uid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one.pid, signal.SIGCONT)
 
     def close_all(self, done: Callable[[], None]) -> None:
         waiting = ["ourselves", *self._rooms]
@@ -267,4 +276,3 @@ def kill(one: Supervised) -> None:
         return
     with contextlib.suppress(ProcessLookupError):
         os.kill(target, signal.SIGKILL)
-        os.kill(one.pid, signal.SIGCONT)  # where somebody has halted it, it would never see that
