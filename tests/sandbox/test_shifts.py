@@ -22,9 +22,9 @@ def supervisors(bench: Workbench) -> set[int]:
     return strays.supervisors(str(bench.folder / "engine"))
 
 
-def supervisor_of(bench: Workbench, pod: str) -> int:
-    place = bench.folder / "engine" / records.PODS / f"uid-{pod}"
-    return next(run.supervisor.pid for _, run in records.runs_of(str(place)))
+def supervisor_of(bench: Workbench, pod: str, container: str = "main") -> int:
+    place = str(bench.folder / "engine" / records.PODS / f"uid-{pod}")
+    return next(run.supervisor.pid for _, run in records.runs_of(place) if run.container == container)
 
 
 def parent_of(pid: int) -> int:
@@ -193,6 +193,7 @@ async def test_a_new_holder_adopts_a_run_that_is_over_by_nobodys_namespaces(benc
     other = bench.container(first, "sleep", "1000", name="other")
     await bench.start(other)
     assert await bench.said(bench.container(first, "hostname")) == "first"
+    await settled(supervisor_of(bench, "first"))
     second = bench.container(await bench.pod("second"), "sh", "-c", "echo mine > /dev/shm/note; sleep 1000")
     await bench.start(second)
     pid = supervisor_of(bench, "second")
