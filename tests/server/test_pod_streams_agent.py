@@ -25,6 +25,8 @@ from trainshed.runner.logs import lines
 from trainshed.runner.logs.files import Place
 from trainshed.runner.serving import serve
 
+Message = tuple[int, bytes | streaming.Mark]
+
 SECONDS = 20
 POD = ("team-a", "web", "uid-1")
 STAMP = lines.stamp(datetime(2026, 11, 15, tzinfo=UTC))
@@ -221,6 +223,19 @@ class TestAnAgentThatDies:
                 door.container.ended.set()
                 assert [piece async for piece in pieces] == []
 
+    @pytest.mark.parametrize(("sent", "resumed"), [([(streaming.STDOUT, b"1\n")], 9), ([], 2)])
+    async def test_right_before_or_after_a_piece_is_asked_for_it_once(
+        self, tmp_path: Path, sent: list[Message], resumed: int
+    ) -> None:
+        """It says where to go on before it sends what lies between: an end can come after any message."""
+        begins, behind = streaming.Mark(0, 7, 2), streaming.Mark(0, 7, 9)
+        dying: list[Message] = [(streaming.MARK, begins), (streaming.MARK, behind), *sent]
+        last: list[Message] = [(streaming.STDOUT, b"rest\n"), (streaming.STATUS, b"")]
+        async with asyncio.timeout(SECONDS), agents_that_say(tmp_path, [dying, last]) as asked:
+            pieces = await Agents(tmp_path / "agent.sock").open(WEB, TWO)
+            assert [piece async for piece in pieces] == [*(said for _, said in sent), b"rest\n"]
+        assert [one.resume and one.resume.offset for one in asked] == [None, resumed]
+
     async def test_for_good_breaks_the_log_off(self, tmp_path: Path) -> None:
         door = Door(tmp_path)
         door.write(0, 1)
@@ -230,6 +245,42 @@ class TestAnAgentThatDies:
                 assert await anext(pieces) == b"0\n"
             with pytest.raises(Unavailable, match="the node agent went away"):
                 await anext(pieces)
+
+
+@asynccontextmanager
+async def agents_that_say(folder: Path, turns: list[list[Message]]) -> AsyncIterator[list[Logs]]:
+    """One after the other says so much, and is gone; what they were asked for."""
+    left, asked = iter(turns), list[Logs]()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        link = Link(reader, writer)
+        head = await link.receive()
+        assert head is not None
+        request = streaming.read_request(head.payload)
+        assert isinstance(request, Logs)
+        asked.append(request)
+        await link.send(streaming.HEAD, streaming.encode(Reply()))
+        for channel, said in next(left):
+            await link.send(channel, said if isinstance(said, bytes) else streaming.encode(said))
+        await link.close()
+
+    (folder / "agent.sock").touch()
+    async with await asyncio.start_unix_server(answer, sock=unixsockets.listen(folder / "agent.sock")):
+        yield asked
+
+
+async def test_a_follower_is_told_how_far_a_piece_reaches_before_it(door: Door) -> None:
+    door.write(0, 2)
+    link = await door.follow()
+    frames = [await link.receive() for _ in range(3)]
+    await link.close()
+    begins, behind, piece = [frame for frame in frames if frame is not None]
+    assert piece == (streaming.STDOUT, b"0\n1\n")
+    assert (begins.channel, streaming.read_mark(begins.payload).offset) == (streaming.MARK, 0)
+    assert (behind.channel, streaming.read_mark(behind.payload).offset) == (
+        streaming.MARK,
+        door.log.stat().st_size,
+    )
 
 
 async def test_a_new_agent_takes_the_place_of_a_dead_one(tmp_path: Path) -> None:

@@ -62,14 +62,16 @@ class Agents:
     async def _pieces(self, pod: Object, request: streaming.Logs, link: Link) -> AsyncIterator[bytes]:
         """To the log's own end. An agent that dies meanwhile is waited for: the container goes on, too."""
         while True:
+            behind: streaming.Mark | None = None
             try:
                 while (frame := await _received(link)) is not None:
                     if frame.channel == streaming.STDOUT:
-                        request = _after(request, len(frame.payload))
+                        request = _after(request, behind, len(frame.payload))
                         yield frame.payload
                     elif frame.channel == streaming.MARK:
-                        mark = streaming.read_mark(frame.payload)
-                        request = msgspec.structs.replace(request, resume=mark)
+                        is_beginning, behind = behind is None, streaming.read_mark(frame.payload)
+                        if is_beginning:  # to be asked for again if nothing comes
+                            request = msgspec.structs.replace(request, resume=behind)
                     else:
                         return
             finally:
@@ -122,6 +124,7 @@ async def _received(link: Link) -> Frame | None:
         return None
 
 
-def _after(request: streaming.Logs, size: int) -> streaming.Logs:
+def _after(request: streaming.Logs, behind: streaming.Mark | None, size: int) -> streaming.Logs:
     """What is left to be asked for."""
-    return request if request.limit is None else msgspec.structs.replace(request, limit=request.limit - size)
+    limit = None if request.limit is None else request.limit - size
+    return msgspec.structs.replace(request, limit=limit, resume=behind or request.resume)

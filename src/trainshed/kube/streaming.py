@@ -15,7 +15,10 @@ SOCKET = "agent.sock"
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE = range(5)
 HEAD, MARK = 16, 17
-"""The request and its reply; how far what was sent of a log reaches."""
+"""The request and its reply; where a log that is followed goes on behind what is sent next.
+
+The first one says where it begins. Told behind it, a reader whose agent died in between would get it twice.
+"""
 CLOSE = 255
 """One byte: the channel on which nothing more will come."""
 

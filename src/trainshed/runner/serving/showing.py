@@ -72,8 +72,8 @@ async def _send(node: Node, link: Link, request: streaming.Logs, attempt: int, r
         async with node.end_of(request.uid, request.container, run) as ended:
             await _send_mark(link, attempt, cursor)
             async for piece in reading.follow(cursor, wish, path.parent, ended, node.changes):
-                await link.send(streaming.STDOUT, piece)
                 await _send_mark(link, attempt, cursor)
+                await link.send(streaming.STDOUT, piece)
 
 
 async def _send_mark(link: Link, attempt: int, cursor: Cursor) -> None:
