@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 import termios
 import time
@@ -23,10 +24,19 @@ from trainshed.runner.logs import kept
 SECONDS = 30.0
 
 
+@pytest.fixture(scope="module")
+def port() -> int:
+    """A free one: plain processes have those of the host, where other tests run as well."""
+    with socket.create_server(("", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
 @pytest.fixture(scope="module", params=["sandbox", "process"])
-def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+def plane(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, port: int
+) -> Iterator[Whole]:
     with whole.running(tmp_path_factory.mktemp("plane"), "--runner", request.param) as plane:
-        plane.apply(a_pod("web", "cd /tmp; echo content >file; exec python -m http.server 8765"))
+        plane.apply(a_pod("web", "cd /tmp; echo content >file; exec python -m http.server " + str(port)))
         plane.kubectl("wait", "--for=condition=Ready", "pod/web", f"--timeout={SECONDS}s")
         yield plane
 
@@ -104,9 +114,9 @@ class TestExec:
 
 
 class TestPortForward:
-    def test_leads_into_the_pod(self, plane: Whole) -> None:
+    def test_leads_into_the_pod(self, plane: Whole, port: int) -> None:
         process = subprocess.Popen(
-            ["kubectl", "port-forward", "pod/web", ":8765"],
+            ["kubectl", "port-forward", "pod/web", f":{port}"],
             env=plane.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
